@@ -1,0 +1,1 @@
+"""Backends: one file each, all behind the protocol in `ego_adr.models.base`."""

@@ -1,0 +1,34 @@
+"""The model protocol: everything above this room sees a model only through it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from ego_adr.types import Reply, Request
+
+__all__ = ["VideoLLM", "fingerprint"]
+
+
+@runtime_checkable
+class VideoLLM(Protocol):
+    """Anything that answers questions about pictures and text.
+
+    ``generate`` answers in the order of the requests, greedily and repeatably: the same request gives the
+    same reply, alone or in company. A request that fails by itself comes back as a reply with ``failure``;
+    an exception (`ego_adr.errors.ModelError`) means that the model as a whole cannot go on.
+
+    Optional attributes a backend may have: ``fingerprint`` (str: changes whenever its answers could),
+    ``batch_size`` (int: how many requests it likes at once), ``prompts`` (path of a folder of prompt
+    overrides that came with the checkpoint).
+    """
+
+    name: str
+
+    def generate(self, requests: Sequence[Request]) -> Sequence[Reply]: ...
+
+
+def fingerprint(model: VideoLLM) -> str | None:
+    """The text that identifies what a model would answer, or None when that cannot be known (no caching)."""
+    value = getattr(model, "fingerprint", None)
+    return value if isinstance(value, str) and value else None
