@@ -251,13 +251,15 @@ class Reply:
 class Query:
     """One question to the detector: was ``action``, a step of ``procedure``, done right in ``clip``?
 
-    ``procedure`` is its text, the path of a file (``os.PathLike``), or a ready bank.
+    ``procedure`` is its text, the path of a file (``os.PathLike``), or a ready bank. A given ``narration``
+    replaces the model's own: the clip is then not opened.
     """
 
     clip: Clip
     procedure: str | PathLike[str] | ProcedureBank
     action: str
     id: str | None = None
+    narration: str | None = None
 
 
 class Exchange(_Value):
