@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from ego_adr.errors import InputError
+from ego_adr.errors import InputError, ModelError, ProcedureError
 from ego_adr.models.base import VideoLLM
 from ego_adr.models.cached import CachedModel
 from ego_adr.models.registry import load_model
@@ -17,8 +17,9 @@ from ego_adr.prompting import PromptLibrary
 from ego_adr.routes import find_route, route_names
 from ego_adr.routes.asking import Asker, Progress
 from ego_adr.routes.base import Case, Decision, Kit, Settings
+from ego_adr.routes.steps import find_banks, match_by_model
 from ego_adr.taxonomies import Taxonomy, load_taxonomy
-from ego_adr.types import Clip, Detection, FrameSequence, ProcedureBank, Query, Source
+from ego_adr.types import Clip, Detection, FrameSequence, ProcedureBank, Query, Source, StepMatch
 
 __all__ = ["EgoADR", "cache_folder"]
 
@@ -151,18 +152,36 @@ class EgoADR:
             return []
         name, reason = self.choose_route()
         cases = [Case(query=query) for query in queries]
-        asker = Asker(
-            self._load,
-            batch_size=self._batch_size,
-            progress=self.progress,
-            black_image=self._black_image,
-        )
-        kit = Kit(self.model, self.bank_model, self.prompts, self.taxonomy, asker, self.settings)
+        kit = self._kit()
         for case in cases:
             if not case.query.action.strip():
                 case.fail("input", "the action is empty: say in words which step is in question.")
         find_route(name).run([case for case in cases if case.open], kit)
         return [self._detection(case, name, reason) for case in cases]
+
+    def make_bank(self, procedure: str | PathLike[str] | ProcedureBank) -> ProcedureBank:
+        """The step bank of a procedure, cut by the bank model (or the model) where it is prose.
+
+        Raises:
+            ProcedureError: when the procedure cannot be read.
+        """
+        case = Case(Query(clip=Clip(()), procedure=procedure, action=""))
+        find_banks([case], self._kit(), by_model=True)
+        if case.bank is None:
+            raise ProcedureError(case.failure.message if case.failure else "the procedure could not be read.")
+        return case.bank
+
+    def match(self, action: str, bank: ProcedureBank) -> StepMatch:
+        """The step of a bank that the model says an action names (the match stage of the deep route).
+
+        Raises:
+            ModelError: when the model fails.
+        """
+        case = Case(Query(clip=Clip(()), procedure=bank, action=action), bank=bank)
+        match_by_model([case], self._kit())
+        if case.match is None:
+            raise ModelError(case.failure.message if case.failure else "the model gave no reply.")
+        return case.match
 
     def choose_route(self) -> tuple[str, str]:
         """The route that will be taken, and why."""
@@ -172,6 +191,12 @@ class EgoADR:
         return found.route, f"probe: {found.reason}"
 
     # ------------------------------------------------------------------------------------------------
+
+    def _kit(self) -> Kit:
+        asker = Asker(
+            self._load, batch_size=self._batch_size, progress=self.progress, black_image=self._black_image
+        )
+        return Kit(self.model, self.bank_model, self.prompts, self.taxonomy, asker, self.settings)
 
     def _load(self, case: Case) -> FrameSequence:
         from ego_adr.video import sample_clip
