@@ -1,0 +1,57 @@
+"""The examples run, as far as a machine without a GPU and without the hub can take them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+RECIPE = "1. Crack two eggs into the bowl.\n2. Whisk the eggs with a fork.\n3. Pour the eggs into the pan.\n"
+
+
+def run(repository: Path, script: str, *arguments: object) -> str:
+    done = subprocess.run(
+        [sys.executable, str(repository / "examples" / script), *map(str, arguments)],
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "recipe.md"
+    path.write_text(RECIPE, encoding="utf-8")
+    return path
+
+
+def video(path: Path, *, moving: bool) -> Path:
+    import av
+
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=10, options={"crf": "20"})
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for i in range(20):
+            picture = np.zeros((48, 64, 3), dtype=np.uint8)
+            picture[:, (2 * i if moving else 0) : (2 * i if moving else 0) + 16] = 255
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+    return path
+
+
+@pytest.mark.parametrize(("moving", "label"), [(True, "correct"), (False, "Omission")])
+def test_a_wrapped_function_is_a_model(repository: Path, tmp_path: Path, recipe: Path, moving: bool, label: str) -> None:
+    clip = video(tmp_path / "clip.mp4", moving=moving)
+    said = run(repository, "wrap_any_model.py", clip, "--procedure", recipe, "--action", "whisk the eggs")
+    assert f"ok: {label}" in said
+    assert "route: shallow" in said
+
+
+def test_the_real_model_example_says_what_it_would_load(repository: Path) -> None:
+    found = json.loads(run(repository, "real_model.py", "--dry-run"))
+    assert found["model"] == "hf:Qwen/Qwen2.5-VL-7B-Instruct"
+    assert found["packages"]["transformers"]
