@@ -19,7 +19,7 @@ from ego_adr.errors import LabelError, TaxonomyError
 from ego_adr.resources import taxonomy_folder
 from ego_adr.vocabularies import Phrases
 
-__all__ = ["Label", "Taxonomy", "default_taxonomy", "label_key"]
+__all__ = ["Label", "Taxonomy", "default_taxonomy", "label_key", "load_taxonomy"]
 
 DEFAULT = "procedural-errors.yaml"
 
@@ -225,6 +225,11 @@ class Taxonomy(BaseModel):
             if target not in ids
         ]
         return found
+
+
+def load_taxonomy(path: str | PathLike[str] | None = None) -> Taxonomy:
+    """`Taxonomy.load` as a function."""
+    return Taxonomy.load(path)
 
 
 def default_taxonomy() -> Taxonomy:
