@@ -1,0 +1,327 @@
+"""Reads predictions from wherever they come: our runs, JSONL of any tool, the published evaluator's files.
+
+A file that ends in ``.jsonl`` is a log: of lines with the same id the last counts. A ``.json`` file is a
+table: every row counts, and ids that repeat are told apart by ``#2``, ``#3`` (published ids are not unique).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from ego_adr.benchmarks.egoerrorvqa import read_json_rows
+from ego_adr.benchmarks.samples import NEGATIVE_START, NO_ACTION, Sample
+from ego_adr.errors import DataError
+from ego_adr.evaluation.outcomes import (
+    Outcome,
+    label_reader,
+    outcome_of,
+    probability_of_error,
+    short_cause,
+    truth_names,
+)
+from ego_adr.evaluation.results import LOG_NAME, line_id, line_status, read_log
+from ego_adr.types import Detection, Status
+
+if TYPE_CHECKING:
+    from ego_adr.taxonomies import Taxonomy
+
+__all__ = ["Predictions", "find_logs", "read_predictions"]
+
+PREDICTION_FIELDS = (
+    "prediction",
+    "pred",
+    "predicted",
+    "white_agent_cleaned_answer",
+    "answer",
+    "response",
+    "output",
+)
+TRUTH_FIELDS = ("truth", "ground_truth", "close_end_answer", "target", "gold")
+REPLY_FIELDS = ("reply", "raw", "white_agent_raw_answer")
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What one file or run folder holds, ready to be scored.
+
+    Attributes:
+        name: of the run, for tables.
+        outcomes: one a row.
+        notes: what was noticed while it was read.
+        lines: the raw lines by id (prompts, replies, narrations), for reports.
+        settings: of the run, where they are known.
+    """
+
+    name: str
+    outcomes: tuple[Outcome, ...]
+    notes: tuple[str, ...]
+    lines: Mapping[str, Mapping[str, Any]]
+    settings: Mapping[str, Any]
+
+
+def find_logs(path: str | PathLike[str]) -> list[Path]:
+    """The files of predictions at a path: itself, a run's log, or the logs of the runs in a folder.
+
+    Raises:
+        DataError: when there is none.
+    """
+    place = Path(path)
+    if place.is_file():
+        return [place]
+    if (place / LOG_NAME).is_file():
+        return [place / LOG_NAME]
+    found = sorted(place.glob(f"*/{LOG_NAME}")) or sorted(place.glob(f"**/{LOG_NAME}"))
+    if not found:
+        there = "is not there" if not place.exists() else f"holds no {LOG_NAME}"
+        raise DataError(
+            f"{place} {there}. Give the folder of a run, or a .jsonl or .json file of predictions."
+        )
+    return found
+
+
+def read_predictions(
+    path: str | PathLike[str],
+    taxonomy: Taxonomy,
+    *,
+    samples: Sequence[Sample] | None = None,
+    name: str | None = None,
+) -> Predictions:
+    """Read one file of predictions.
+
+    Args:
+        path: a ``.jsonl`` log or a ``.json`` table.
+        samples: the benchmark's samples; they give the truth (by id) to rows that do not carry it.
+        name: of the run; default its folder's (or file's) name.
+
+    Raises:
+        DataError: when a row has no id or no truth, or names a label that is none.
+    """
+    place = Path(path)
+    notes: list[str] = []
+    rows = _log_rows(place, notes) if place.suffix.casefold() == ".jsonl" else _table_rows(place, notes)
+    known = {sample.id: sample for sample in samples or ()}
+    read = label_reader(taxonomy)
+    outcomes: list[Outcome] = []
+    strangers = 0
+    for key, row in rows.items():
+        sample = known.get(key)
+        if samples is not None and sample is None and not any(row.get(f) is not None for f in TRUTH_FIELDS):
+            strangers += 1
+            continue
+        outcomes.append(_outcome(key, row, sample, read, taxonomy, f"{place.name}, {key!r}"))
+    if strangers:
+        notes.append(f"{strangers} rows have ids that the benchmark does not know; they are left out")
+    missing = len(known.keys() - rows.keys())
+    if missing:
+        notes.append(f"{missing} of the benchmark's {len(known)} rows have no prediction")
+    settings = _settings(place)
+    return Predictions(
+        name=name
+        or str(settings.get("name") or (place.parent.name if place.name == LOG_NAME else place.stem)),
+        outcomes=tuple(outcomes),
+        notes=tuple(notes),
+        lines=rows,
+        settings=settings,
+    )
+
+
+def _outcome(
+    key: str,
+    row: Mapping[str, Any],
+    sample: Sample | None,
+    read: Callable[[str], str | None],
+    taxonomy: Taxonomy,
+    where: str,
+) -> Outcome:
+    correct = taxonomy.correct.name
+    detection = _detection(row)
+    given = next((row[f] for f in TRUTH_FIELDS if row.get(f) is not None), None)
+    label_is_truth = False
+    if given is None and sample is not None and sample.truth.labels:
+        given = list(sample.truth.labels)
+    if given is None and detection is None and any(row.get(f) is not None for f in PREDICTION_FIELDS):
+        given, label_is_truth = row.get("label"), True
+    failed = detection.status == "failed" if detection is not None else line_status(row) == "failed"
+    if given is None and not failed:
+        raise DataError(
+            f"{where} has no truth. Put it in the row ({', '.join(TRUTH_FIELDS)}), or give --data."
+        )
+    # The published evaluator forgets the truth of a row that failed; it still counts as a row.
+    truth = () if given is None else truth_names(given, read, where, taxonomy.names)
+    dataset = str(row.get("dataset") or (sample.dataset if sample else ""))
+    giveaways = _giveaways(row, sample)
+    group = _group(row, sample, dataset)
+    if detection is not None:
+        return outcome_of(
+            detection, truth, correct, id=key, group=group or key, dataset=dataset, giveaways=giveaways
+        )
+    names = [*PREDICTION_FIELDS, *([] if label_is_truth else ["label"])]
+    said = next((row[f] for f in names if row.get(f) is not None), None)
+    reply = next((row[f] for f in REPLY_FIELDS if isinstance(row.get(f), str)), None)
+    status, labels, cause = _reading(row, said, read)
+    return Outcome(
+        id=key,
+        truth=truth,
+        status=status,
+        label=labels[0] if labels else None,
+        labels=labels,
+        p_error=_p_error(row, read, correct),
+        cause=cause,
+        group=group or key,
+        dataset=dataset,
+        giveaways=giveaways,
+        reply=reply if reply is not None else (said if isinstance(said, str) else None),
+    )
+
+
+def _reading(
+    row: Mapping[str, Any], said: Any, read: Callable[[str], str | None]
+) -> tuple[Status, tuple[str, ...], str | None]:
+    if line_status(row) == "failed" or (said is None and row.get("error")):
+        return "failed", (), short_cause(str(row.get("cause") or row.get("error") or ""))
+    if line_status(row) == "unparsed":
+        return "unparsed", (), short_cause(str(row.get("cause") or row.get("reason") or ""))
+    if said is None:
+        return "unparsed", (), "no prediction"
+    texts = [said] if isinstance(said, str) else said
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        return "unparsed", (), "not a label"
+    found = [read(text) for text in texts]
+    labels = tuple(dict.fromkeys(label for label in found if label is not None))
+    if found[0] is None:
+        return "unparsed", (), "empty" if not texts[0].strip() else "not a label"
+    return "ok", labels, None
+
+
+def _p_error(row: Mapping[str, Any], read: Callable[[str], str | None], correct: str) -> float | None:
+    if isinstance(row.get("p_error"), (int, float)) and not isinstance(row["p_error"], bool):
+        return float(row["p_error"])
+    held = row.get("probabilities")
+    if not isinstance(held, Mapping):
+        return None
+    return probability_of_error({read(str(label)) or str(label): p for label, p in held.items()}, correct)
+
+
+def _detection(row: Mapping[str, Any]) -> Detection | None:
+    """The detection of a line: in its field, or the line itself."""
+    held = row.get("detection")
+    if held is None and "status" in row and "exchanges" in row and "route" in row:
+        held = {name: value for name, value in row.items() if name in Detection.model_fields}
+    if not isinstance(held, Mapping):
+        return None
+    try:
+        return Detection.model_validate_json(json.dumps(held))
+    except ValidationError as exc:
+        raise DataError(
+            f"the detection of {row.get('id')!r} cannot be read: {exc.errors()[0]['msg']}."
+        ) from exc
+
+
+def _giveaways(row: Mapping[str, Any], sample: Sample | None) -> tuple[str, ...]:
+    held = row.get("giveaways")
+    if isinstance(held, list):
+        return tuple(map(str, held))
+    if sample is not None:
+        return sample.giveaways
+    found = []
+    start = row.get("start_time", row.get("start"))
+    if isinstance(start, (int, float)) and start < 0:
+        found.append(NEGATIVE_START)
+    if "action_annotation" in row and row["action_annotation"] is None:
+        found.append(NO_ACTION)
+    return tuple(found)
+
+
+def _group(row: Mapping[str, Any], sample: Sample | None, dataset: str) -> str:
+    if isinstance(row.get("group"), str):
+        return str(row["group"])
+    if sample is not None:
+        return sample.group
+    video = row.get("video_id") or row.get("video")
+    return f"{dataset}/{video}" if video else ""
+
+
+# --------------------------------------------------------------------------------------------------- files
+
+
+def _log_rows(path: Path, notes: list[str]) -> dict[str, dict[str, Any]]:
+    log = read_log(path)
+    if log.broken:
+        notes.append(f"{len(log.broken)} lines are left out: {log.broken[0]}")
+    if log.repeated:
+        notes.append(f"{log.repeated} lines repeat an id; each id counts once, by its last line")
+    if not log.lines:
+        raise DataError(
+            f"{path} holds no whole line with an id ({'; '.join(log.broken[:3]) or 'it is empty'})."
+        )
+    return log.lines
+
+
+def _table_rows(path: Path, notes: list[str]) -> dict[str, dict[str, Any]]:
+    rows = _published_results(path) or _keyed_rows(path) or list(read_json_rows(path))
+    found: dict[str, dict[str, Any]] = {}
+    repeated = 0
+    seen: dict[str, int] = {}
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise DataError(f"{path.name}, row {number} is {type(row).__name__}, not an object with fields.")
+        name = line_id(row) or _row_name(row) or f"row {number}"
+        seen[name] = count = seen.get(name, 0) + 1
+        repeated += count > 1
+        found[name if count == 1 else f"{name}#{count}"] = dict(row)
+    if repeated:
+        notes.append(f"{repeated} rows repeat an id; they are kept apart by #2, #3 ...")
+    return found
+
+
+def _row_name(row: Mapping[str, Any]) -> str | None:
+    video = row.get("video_id") or row.get("video")
+    return None if video is None else f"{video}/{row.get('start_time', row.get('start'))}"
+
+
+def _json_object(path: Path) -> dict[str, Any] | None:
+    try:
+        held = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        return None  # read_json_rows says what is wrong with it
+    return held if isinstance(held, dict) else None
+
+
+def _keyed_rows(path: Path) -> list[Any] | None:
+    """Rows of an object whose keys are ids and whose values are labels or rows."""
+    held = _json_object(path)
+    if not held:
+        return None
+    if all(isinstance(value, str) for value in held.values()):
+        return [{"id": name, "prediction": value} for name, value in held.items()]
+    if all(isinstance(value, dict) for value in held.values()):
+        return [
+            value if line_id(value) or _row_name(value) else {"id": name, **value}
+            for name, value in held.items()
+        ]
+    return None
+
+
+def _published_results(path: Path) -> list[Any] | None:
+    """Rows of the published evaluator's final report, which keeps them by data set."""
+    held = _json_object(path) or {}
+    detailed = held.get("detailed_results")
+    return [row for rows in detailed.values() for row in rows] if isinstance(detailed, dict) else None
+
+
+def _settings(path: Path) -> Mapping[str, Any]:
+    manifest = path.parent / "run.json"
+    if path.name != LOG_NAME or not manifest.is_file():
+        return {}
+    try:
+        held = json.loads(manifest.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as exc:
+        raise DataError(f"{manifest} is no JSON: {exc}. Remove it, or take it from a backup.") from exc
+    return held if isinstance(held, dict) else {}
