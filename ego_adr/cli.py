@@ -47,7 +47,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
 ) -> None:
     """Set the ground for every command."""
 
@@ -80,12 +82,16 @@ def detect(
     start: Annotated[str | None, typer.Option(help="Where the clip begins: seconds or hh:mm:ss.")] = None,
     end: Annotated[str | None, typer.Option(help="Where the clip ends.")] = None,
     model: ModelName = "tabletop",
-    route: Annotated[str, typer.Option("--route", "-r", help="auto | deep | shallow | single-pass | cot")] = "auto",
+    route: Annotated[
+        str, typer.Option("--route", "-r", help="auto | deep | shallow | single-pass | cot")
+    ] = "auto",
     frames: Annotated[int, typer.Option(min=1, help="Pictures taken from the clip.")] = 8,
     bank_model: Annotated[str | None, typer.Option(help="Another model that cuts prose into steps.")] = None,
     match: Annotated[str, typer.Option(help="auto | published | recommended | off")] = "auto",
     narrate: Annotated[bool, typer.Option(help="Leave the narration out (ablation).")] = True,
-    black_image: Annotated[bool, typer.Option(help="Send text prompts with a black picture (ablation).")] = False,
+    black_image: Annotated[
+        bool, typer.Option(help="Send text prompts with a black picture (ablation).")
+    ] = False,
     decide: Annotated[str, typer.Option(help="text | score | two-step")] = "text",
     calibrate: Annotated[bool, typer.Option(help="With scores: subtract the content-free prior.")] = False,
     prompts: Prompts = None,
@@ -144,8 +150,12 @@ def probe(
 @app.command()
 def bank(
     procedure: Annotated[str, typer.Argument(help="The procedure: a file, or its text.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where the editable bank goes (.yaml or .json).")] = None,
-    model: Annotated[str | None, typer.Option("--model", "-m", help="Let a model cut prose into steps.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where the editable bank goes (.yaml or .json).")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Let a model cut prose into steps.")
+    ] = None,
     prompts: Prompts = None,
     as_json: Json = False,
 ) -> None:
@@ -173,7 +183,8 @@ def match(
     action: Annotated[str, typer.Argument(help="The step in question, in words.")],
     procedure: Procedure,
     method: Annotated[
-        Literal["published", "recommended", "model"], typer.Option(help="The paper's matcher, ours, or the model's choice.")
+        Literal["published", "recommended", "model"],
+        typer.Option(help="The paper's matcher, ours, or the model's choice."),
     ] = "published",
     model: ModelName = "tabletop",
     prompts: Prompts = None,
@@ -268,7 +279,9 @@ def _show_tree(value: dict[str, Any], depth: int = 0) -> None:
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where clips and the report go.")] = Path("demo-out"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where clips and the report go.")] = Path(
+        "demo-out"
+    ),
     seed: Annotated[int, typer.Option(help="Another seed, another episode.")] = 0,
     as_json: Json = False,
 ) -> None:

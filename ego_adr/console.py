@@ -96,7 +96,14 @@ def report_errors(as_json: bool) -> Iterator[None]:
 @contextmanager
 def stage_progress(shown: bool = True) -> Iterator[Callable[[str, int, int], None]]:
     """A progress line a stage, with rate and time left, on stderr."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     with Progress(
         TextColumn("{task.description:<10}"),
@@ -185,8 +192,12 @@ def _times(times: Sequence[float]) -> str | None:
 def _stages(detection: Detection) -> str | None:
     parts = []
     for use in detection.stages:
-        calls = f"{use.calls} call{'s' if use.calls != 1 else ''}" + (f", {use.cached} cached" if use.cached else "")
-        parts.append(f"{use.stage} {use.seconds:.2f} s ({calls}, {use.prompt_tokens}+{use.completion_tokens} tokens)")
+        calls = f"{use.calls} call{'s' if use.calls != 1 else ''}" + (
+            f", {use.cached} cached" if use.cached else ""
+        )
+        parts.append(
+            f"{use.stage} {use.seconds:.2f} s ({calls}, {use.prompt_tokens}+{use.completion_tokens} tokens)"
+        )
     return "; ".join(parts) or None
 
 
@@ -209,7 +220,9 @@ def show_detections(rows: Sequence[tuple[str, str | None, Detection]], title: st
         verdict, colour = _verdict(detection)
         if expected_known and expected is not None:
             colour = "green" if expected == detection.label else "red"
-        step = "" if detection.match is None or detection.match.index is None else str(detection.match.index + 1)
+        step = (
+            "" if detection.match is None or detection.match.index is None else str(detection.match.index + 1)
+        )
         cells = [Text(Path(clip).name), Text(detection.route), Text(detection.action)]
         if expected_known:
             cells.append(Text(expected or ""))
@@ -260,9 +273,9 @@ def show_match(match: StepMatch, bank: ProcedureBank) -> None:
             style = "bold" if name == "step" else "dim"
             console.print(Text(f"{name:>6}: {index + 1}. {bank.steps[index].text}", style=style))
     score = "" if match.score is None else f", score {match.score:.3f}"
-    doubts = (["ambiguous: steps " + ", ".join(str(i + 1) for i in match.duplicates)] if match.ambiguous else []) + (
-        ["low confidence"] if match.low_confidence else []
-    )
+    doubts = (
+        ["ambiguous: steps " + ", ".join(str(i + 1) for i in match.duplicates)] if match.ambiguous else []
+    ) + (["low confidence"] if match.low_confidence else [])
     console.print(Text("; ".join([f"by {match.method}{score}", *doubts]), style="dim"))
 
 

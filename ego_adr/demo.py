@@ -91,7 +91,9 @@ def run_demo(
     begin = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
     rows = demo_episode(seed, folder).rows
-    queries = [Query(Clip(r["video"], r["start"], r["end"]), r["procedure"], r["action"], id=r["id"]) for r in rows]
+    queries = [
+        Query(Clip(r["video"], r["start"], r["end"]), r["procedure"], r["action"], id=r["id"]) for r in rows
+    ]
     models = {name: load_model(name) for name in dict.fromkeys(name for name, _ in RUNS)}
     runs: dict[tuple[str, str], list[Detection]] = {}
     probes: dict[str, ProbeResult] = {}

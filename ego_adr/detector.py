@@ -97,7 +97,12 @@ class EgoADR:
         self.taxonomy = taxonomy if isinstance(taxonomy, Taxonomy) else load_taxonomy(taxonomy)
         self.route = route
         self.settings = Settings(
-            frames=frames, longer_side=longer_side, match=match, narrate=narrate, decide=decide, calibrate=calibrate
+            frames=frames,
+            longer_side=longer_side,
+            match=match,
+            narrate=narrate,
+            decide=decide,
+            calibrate=calibrate,
         )
         self._black_image = black_image
         self._batch_size = batch_size
@@ -201,7 +206,9 @@ class EgoADR:
     def _load(self, case: Case) -> FrameSequence:
         from ego_adr.video import sample_clip
 
-        return sample_clip(case.query.clip, self.settings.frames, longer_side=self.settings.longer_side, warn=False)
+        return sample_clip(
+            case.query.clip, self.settings.frames, longer_side=self.settings.longer_side, warn=False
+        )
 
     def _detection(self, case: Case, route: str, reason: str) -> Detection:
         from ego_adr import __version__

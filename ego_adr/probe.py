@@ -69,7 +69,9 @@ class ProbeSheet(BaseModel):
     @model_validator(mode="after")
     def _mark_can_be_reached(self) -> ProbeSheet:
         if self.pass_mark > len(self.questions):
-            raise ValueError(f"pass_mark {self.pass_mark} cannot be reached with {len(self.questions)} questions")
+            raise ValueError(
+                f"pass_mark {self.pass_mark} cannot be reached with {len(self.questions)} questions"
+            )
         return self
 
 
@@ -147,7 +149,9 @@ def probe_model(
     kept = _kept_at(cache_folder, llm, path)
     if kept is not None and kept.is_file():
         try:
-            return ProbeResult.model_validate_json(kept.read_text(encoding="utf-8")).model_copy(update={"cached": True})
+            return ProbeResult.model_validate_json(kept.read_text(encoding="utf-8")).model_copy(
+                update={"cached": True}
+            )
         except (OSError, ValidationError):
             pass  # a broken file of the cache is made anew below
     result = _probe(llm, sheet)
@@ -206,14 +210,31 @@ def _ask(model: VideoLLM, request: Request) -> Reply:
         raise _TextOnlyFailure(f"{type(exc).__name__}: {exc}") from exc
     if reply.failure is not None:
         if reply.failure.cause in _TROUBLES:
-            raise ModelError(f"the probe of {model.name} failed: {reply.failure.cause}: {reply.failure.message}")
+            raise ModelError(
+                f"the probe of {model.name} failed: {reply.failure.cause}: {reply.failure.message}"
+            )
         raise _TextOnlyFailure(reply.failure.message)
     return reply
 
 
 _TROUBLES = {OutOfMemoryError.cause, ServerError.cause, "timeout", "model not found", "missing package"}
-_TROUBLE_TYPES = (OutOfMemoryError, ServerError, ScriptExhaustedError, MemoryError, ImportError, OSError, EOFError)
-_TROUBLE_NAMES = ("OutOfMemory", "OutOfMemoryError", "AcceleratorError", "APIError", "APIConnectionError", "HTTPError")
+_TROUBLE_TYPES = (
+    OutOfMemoryError,
+    ServerError,
+    ScriptExhaustedError,
+    MemoryError,
+    ImportError,
+    OSError,
+    EOFError,
+)
+_TROUBLE_NAMES = (
+    "OutOfMemory",
+    "OutOfMemoryError",
+    "AcceleratorError",
+    "APIError",
+    "APIConnectionError",
+    "HTTPError",
+)
 _TROUBLE_WORDS = ("out of memory", "cuda error", "cublas", "cudnn", "no kernel image", "hip error")
 
 
@@ -223,7 +244,11 @@ def _is_another_trouble(exc: BaseException) -> bool:
     while seen is not None:
         names = {cls.__name__ for cls in type(seen).__mro__}
         text = str(seen).casefold()
-        if isinstance(seen, _TROUBLE_TYPES) or names & set(_TROUBLE_NAMES) or any(w in text for w in _TROUBLE_WORDS):
+        if (
+            isinstance(seen, _TROUBLE_TYPES)
+            or names & set(_TROUBLE_NAMES)
+            or any(w in text for w in _TROUBLE_WORDS)
+        ):
             return True
         seen = seen.__cause__
     return False
@@ -235,7 +260,9 @@ def _without_text_only(model: VideoLLM, sheet: ProbeSheet, first: Request, why: 
     black = np.zeros((224, 224, 3), dtype=np.uint8)
     frames = tuple(Frame(array=black, time=index / 2) for index in range(8))
     try:
-        (control,) = model.generate([Request(prompt=first.prompt, frames=frames, max_tokens=first.max_tokens)])
+        (control,) = model.generate(
+            [Request(prompt=first.prompt, frames=frames, max_tokens=first.max_tokens)]
+        )
         _checked(control)
     except Exception as exc:
         # Without this check a broken model would be sent down the shallow route and fail there sample by sample.

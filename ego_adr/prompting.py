@@ -86,7 +86,9 @@ class PromptLibrary:
                 raise PromptError(
                     f"the prompt folder {str(folder)!r} does not exist. Give a folder with files such as deep/match.md."
                 )
-            found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix in _ENDINGS}
+            found = {
+                path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix in _ENDINGS
+            }
             strange = sorted(found - known)
             if strange:
                 raise PromptError(
@@ -99,7 +101,11 @@ class PromptLibrary:
 
     def known_files(self) -> set[str]:
         """Relative names of the prompt files of the package."""
-        return {path.relative_to(self._base).as_posix() for path in self._base.rglob("*") if path.suffix in _ENDINGS}
+        return {
+            path.relative_to(self._base).as_posix()
+            for path in self._base.rglob("*")
+            if path.suffix in _ENDINGS
+        }
 
     def find(self, relative: str) -> Path:
         """The file that counts for a relative name such as ``deep/match.md``.
@@ -147,7 +153,9 @@ class PromptLibrary:
         try:
             text = self._template(prompt).render(given)
         except TemplateError as exc:
-            raise PromptError(f"{prompt.path} could not be filled in: {exc}. It was given {', '.join(given)}.") from exc
+            raise PromptError(
+                f"{prompt.path} could not be filled in: {exc}. It was given {', '.join(given)}."
+            ) from exc
         return RenderedPrompt(text=text.strip(), max_tokens=prompt.max_tokens, name=name)
 
     def _template(self, prompt: PromptFile) -> Template:
@@ -186,14 +194,18 @@ def _read(name: str, path: Path) -> PromptFile:
     lines = text.lstrip("\ufeff").splitlines()
     closing = next((i for i, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
     if not lines or lines[0].strip() != "---" or closing is None:
-        raise PromptError(f"{path} has no header: begin it with '---', purpose, variables, max_tokens and '---'.")
+        raise PromptError(
+            f"{path} has no header: begin it with '---', purpose, variables, max_tokens and '---'."
+        )
     try:
         header = yaml.safe_load("\n".join(lines[1:closing])) or {}
     except yaml.YAMLError as exc:
         raise PromptError(f"the header of {path} is not YAML: {exc}.") from exc
     if not isinstance(header, dict) or set(header) - _HEADER_KEYS or "purpose" not in header:
         got = ", ".join(map(str, header)) if isinstance(header, dict) else type(header).__name__
-        raise PromptError(f"the header of {path} holds {got}; allowed are purpose (needed), variables, max_tokens.")
+        raise PromptError(
+            f"the header of {path} holds {got}; allowed are purpose (needed), variables, max_tokens."
+        )
     variables = header.get("variables") or []
     if not isinstance(variables, list) or not all(isinstance(v, str) and v.isidentifier() for v in variables):
         raise PromptError(f"'variables' of {path} must be a list of names, not {variables!r}.")

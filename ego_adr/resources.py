@@ -21,7 +21,9 @@ def _folder(name: str) -> Path:
         if place.is_dir():
             return place
     looked = " and ".join(str(place) for place in places)
-    raise ResourceError(f"the folder {name!r} of ego_adr was not found; looked in {looked}. Reinstall ego-adr.")
+    raise ResourceError(
+        f"the folder {name!r} of ego_adr was not found; looked in {looked}. Reinstall ego-adr."
+    )
 
 
 def prompts_folder() -> Path:
@@ -37,7 +39,11 @@ def taxonomy_folder() -> Path:
 def checkpoint_names() -> list[str]:
     """Names of the checkpoints that come with the package, for `load_model(name)`."""
     root = _PACKAGE / "checkpoints"
-    return sorted(path.name for path in root.iterdir() if (path / "config.json").is_file()) if root.is_dir() else []
+    return (
+        sorted(path.name for path in root.iterdir() if (path / "config.json").is_file())
+        if root.is_dir()
+        else []
+    )
 
 
 def checkpoint_folder(name: str) -> Path | None:

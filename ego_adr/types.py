@@ -102,7 +102,9 @@ class Clip:
     times: tuple[float, ...] | None = None
 
     def __repr__(self) -> str:
-        shown = str(self.source) if isinstance(self.source, (str, PathLike)) else f"<{len(self.source)} pictures>"
+        shown = (
+            str(self.source) if isinstance(self.source, (str, PathLike)) else f"<{len(self.source)} pictures>"
+        )
         return f"Clip({shown!r}, {self.start}, {self.end})"
 
 

@@ -16,7 +16,9 @@ from pathlib import Path
 from ego_adr import Clip, Detection, EgoADR, Query, read_procedure
 
 
-def watch(detector: EgoADR, recording: Path, procedure: Path, log: Path) -> Iterator[tuple[Detection, str | None]]:
+def watch(
+    detector: EgoADR, recording: Path, procedure: Path, log: Path
+) -> Iterator[tuple[Detection, str | None]]:
     """Judge the logged steps in order; beside each result what is to be said aloud, or None."""
     bank = read_procedure(procedure)
     with log.open(newline="", encoding="utf-8") as lines:
@@ -38,7 +40,9 @@ def what_to_say(detection: Detection) -> str | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("recording", type=Path)
     parser.add_argument("--procedure", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True)

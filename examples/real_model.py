@@ -19,7 +19,9 @@ MODEL = "hf:Qwen/Qwen2.5-VL-7B-Instruct"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("video", type=Path, nargs="?")
     parser.add_argument("--procedure", type=Path)
     parser.add_argument("--action")

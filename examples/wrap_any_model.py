@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,11 @@ import numpy as np
 from ego_adr import EgoADR, Frame
 
 
-def look(frames: Sequence[Frame], prompt: str) -> str:
+def look(frames: Sequence[Frame], prompt: str) -> str:  # noqa: ARG001 - a real model would read it
     """Describe a clip by how much of it moves. ``frames[i].array`` is H x W x 3 uint8, ``.time`` in seconds."""
     if not frames:
-        raise ValueError("this function needs pictures")  # the probe learns from this and takes the shallow route
-    pairs = zip(frames, frames[1:], strict=False)
+        raise ValueError("this function needs pictures")  # the probe takes the shallow route then
+    pairs = pairwise(frames)
     moved = [float(np.abs(a.array.astype(int) - b.array.astype(int)).mean()) for a, b in pairs]
     if not moved or max(moved) < 1.0:
         return "Nothing moves; the step is not performed."
@@ -30,7 +31,9 @@ def look(frames: Sequence[Frame], prompt: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("video", type=Path)
     parser.add_argument("--procedure", type=Path, required=True)
     parser.add_argument("--action", required=True)

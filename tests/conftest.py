@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +61,17 @@ def load_cases(cases_dir: Path) -> Callable[[str], list[dict[str, Any]]]:
 
 
 @pytest.fixture(autouse=True)
-def _only_this_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _only_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refuse every connection that leaves this machine."""
     real = socket.socket.connect
 
     def connect(self: socket.socket, address: Any) -> None:
-        if self.family in (socket.AF_INET, socket.AF_INET6) and str(address[0]) not in ("127.0.0.1", "::1", "localhost"):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and str(address[0]) not in (
+            "127.0.0.1",
+            "::1",
+            "localhost",
+        ):
             raise OSError(f"tests may not reach {address!r}")
         real(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
-    yield

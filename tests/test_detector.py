@@ -26,7 +26,11 @@ def answer(request: Request) -> str:
     if request.frames:
         if "verdict" in request.prompt:
             return "Wrong action"
-        return "The person whisks with a spoon." if request.frames[0].array[0, 0, 0] > 100 else "The person whisks with a fork."
+        return (
+            "The person whisks with a spoon."
+            if request.frames[0].array[0, 0, 0] > 100
+            else "The person whisks with a fork."
+        )
     if "number of the step" in request.prompt:
         return "2"
     return "Wrong object" if "with a spoon" in request.prompt else "correct"
@@ -58,7 +62,12 @@ def test_the_deep_route_matches_narrates_and_classifies_and_tells_all_of_it() ->
     assert (found.status, found.label, found.is_error, found.id) == ("ok", "Wrong object", True, "a")
     assert stages(model) == ["match", "narrate", "classify"]
     assert found.match is not None
-    assert (found.match.index, found.match.previous, found.match.next, found.match.method) == (1, 0, 2, "model")
+    assert (found.match.index, found.match.previous, found.match.next, found.match.method) == (
+        1,
+        0,
+        2,
+        "model",
+    )
     assert (found.previous_step, found.step, found.next_step) == STEPS
     assert found.narration == "The person whisks with a spoon."
     assert found.frame_times == (0.0, 1.0, 2.0, 3.0)
@@ -139,7 +148,10 @@ def test_a_reply_that_carries_a_failure_fails_its_sample_by_that_cause() -> None
 
     ego, _ = detector(script)
     found = ego.detect_many([query(7), query(0)])
-    assert [(d.status, d.failure.cause if d.failure else None) for d in found] == [("failed", "out of memory"), ("ok", None)]
+    assert [(d.status, d.failure.cause if d.failure else None) for d in found] == [
+        ("failed", "out of memory"),
+        ("ok", None),
+    ]
 
 
 def test_a_script_that_is_used_up_is_an_error_of_the_test_and_not_of_a_sample() -> None:
@@ -150,9 +162,15 @@ def test_a_script_that_is_used_up_is_an_error_of_the_test_and_not_of_a_sample() 
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
-    [("", "empty"), ("I'm sorry, I can't tell.", "refusal"), (Reply("The step was", finish_reason="length"), "truncated")],
+    [
+        ("", "empty"),
+        ("I'm sorry, I can't tell.", "refusal"),
+        (Reply("The step was", finish_reason="length"), "truncated"),
+    ],
 )
-def test_a_reply_without_a_label_is_unparsed_with_its_reason_and_never_a_label(reply: Any, reason: str) -> None:
+def test_a_reply_without_a_label_is_unparsed_with_its_reason_and_never_a_label(
+    reply: Any, reason: str
+) -> None:
     ego, _ = detector(["2", "The person whisks.", reply])
     found = ego.detect(clip(), PROCEDURE, "whisk")
     assert (found.status, found.label, found.is_error, found.reason) == ("unparsed", None, None, reason)
@@ -168,7 +186,9 @@ def test_a_narration_that_is_not_there_is_unparsed_on_both_routes(narration: str
 
 
 def test_a_refused_narration_is_never_read_as_correct() -> None:
-    found = detector(["I'm sorry, but I can't describe this video."], route="shallow")[0].detect(clip(), PROCEDURE, "whisk")
+    found = detector(["I'm sorry, but I can't describe this video."], route="shallow")[0].detect(
+        clip(), PROCEDURE, "whisk"
+    )
     assert (found.status, found.label) == ("unparsed", None)
 
 
@@ -183,7 +203,10 @@ def test_the_shallow_route_matches_by_words_and_classifies_by_vocabulary_in_one_
 
 
 def test_single_pass_and_cot_ask_once_with_pictures() -> None:
-    for route, reply in (("single-pass", "Wrong action"), ("cot", "The fork is right, the motion is not.\nAnswer: Wrong action")):
+    for route, reply in (
+        ("single-pass", "Wrong action"),
+        ("cot", "The fork is right, the motion is not.\nAnswer: Wrong action"),
+    ):
         ego, model = detector([reply], route=route)
         found = ego.detect(clip(), PROCEDURE, "whisk")
         assert (found.label, found.route, len(model.requests)) == ("Wrong action", route, 1)
@@ -223,7 +246,9 @@ def test_black_image_goes_with_every_text_prompt() -> None:
 
 def test_a_given_narration_replaces_the_model_and_the_clip_is_not_opened() -> None:
     ego, model = detector()
-    found = ego.detect_many([Query(Clip("no/such.mp4"), PROCEDURE, "whisk", narration="She whisks with a spoon.")])[0]
+    found = ego.detect_many(
+        [Query(Clip("no/such.mp4"), PROCEDURE, "whisk", narration="She whisks with a spoon.")]
+    )[0]
     assert (found.status, found.label) == ("ok", "Wrong object")
     assert stages(model) == ["match", "classify"]
 
@@ -231,7 +256,9 @@ def test_a_given_narration_replaces_the_model_and_the_clip_is_not_opened() -> No
 def scored(values: dict[str, float]) -> Callable[[Request], Reply | str]:
     def script(request: Request) -> Reply | str:
         if request.choices:
-            scores = tuple(ChoiceScore(choice=c, logprob=values.get(c, -9.0), tokens=2) for c in request.choices)
+            scores = tuple(
+                ChoiceScore(choice=c, logprob=values.get(c, -9.0), tokens=2) for c in request.choices
+            )
             return Reply(text=max(scores, key=lambda s: s.logprob).choice, scores=scores)
         return answer(request)
 
@@ -254,7 +281,10 @@ def test_calibration_subtracts_what_is_said_to_no_evidence() -> None:
         return scored({"Wrong order": -1.0, "correct": -5.0 if blank else -2.0})(request)
 
     assert detector(script, decide="score")[0].detect(clip(), PROCEDURE, "whisk").label == "Wrong order"
-    assert detector(script, decide="score", calibrate=True)[0].detect(clip(), PROCEDURE, "whisk").label == "correct"
+    assert (
+        detector(script, decide="score", calibrate=True)[0].detect(clip(), PROCEDURE, "whisk").label
+        == "correct"
+    )
 
 
 def test_two_steps_decide_correct_first_and_the_type_second() -> None:
@@ -314,7 +344,9 @@ def test_a_bad_procedure_fails_its_sample_and_no_other() -> None:
         ({"calibrate": True}, "decide='score'"),
     ],
 )
-def test_a_switch_that_is_not_allowed_is_an_error_that_lists_what_is(options: dict[str, Any], said: str) -> None:
+def test_a_switch_that_is_not_allowed_is_an_error_that_lists_what_is(
+    options: dict[str, Any], said: str
+) -> None:
     with pytest.raises(InputError, match=said):
         EgoADR(ScriptedModel([]), **options)
 

@@ -44,7 +44,9 @@ def video(path: Path, *, moving: bool) -> Path:
 
 
 @pytest.mark.parametrize(("moving", "label"), [(True, "correct"), (False, "Omission")])
-def test_a_wrapped_function_is_a_model(repository: Path, tmp_path: Path, recipe: Path, moving: bool, label: str) -> None:
+def test_a_wrapped_function_is_a_model(
+    repository: Path, tmp_path: Path, recipe: Path, moving: bool, label: str
+) -> None:
     clip = video(tmp_path / "clip.mp4", moving=moving)
     said = run(repository, "wrap_any_model.py", clip, "--procedure", recipe, "--action", "whisk the eggs")
     assert f"ok: {label}" in said

@@ -14,7 +14,9 @@ HEAVY = ("torch", "transformers", "sklearn", "scipy", "av", "openai", "numpy", "
 
 
 def run_python(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -64,9 +66,7 @@ def test_the_all_of_every_module_names_what_it_has(repository: Path) -> None:
 
 def test_the_wheel_holds_what_the_checkout_holds(repository: Path, tmp_path: Path) -> None:
     pytest.importorskip("hatchling")
-    code = (
-        "import os, sys; os.chdir(sys.argv[1]); from hatchling.build import build_wheel; print(build_wheel(sys.argv[2]))"
-    )
+    code = "import os, sys; os.chdir(sys.argv[1]); from hatchling.build import build_wheel; print(build_wheel(sys.argv[2]))"
     done = subprocess.run(
         [sys.executable, "-c", code, str(repository), str(tmp_path)], capture_output=True, text=True, check=False,
         env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},

@@ -104,7 +104,9 @@ def test_a_model_that_fails_with_pictures_too_is_an_error() -> None:
 
 
 def test_a_failed_reply_for_lack_of_memory_is_an_error() -> None:
-    model = ScriptedModel(lambda request: Reply(text="", failure=Failure(cause="out of memory", message="full")))
+    model = ScriptedModel(
+        lambda request: Reply(text="", failure=Failure(cause="out of memory", message="full"))
+    )
     with pytest.raises(ModelError, match="out of memory"):
         probe_model(model)
 

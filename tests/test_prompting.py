@@ -18,7 +18,14 @@ def write(folder: Path, name: str, text: str) -> Path:
 def test_every_prompt_of_the_package_has_a_purpose_and_a_body_that_uses_only_what_it_declares() -> None:
     library = PromptLibrary()
     names = sorted(name[:-3] for name in library.known_files() if name.endswith(".md"))
-    assert {"deep/match", "deep/narrate", "deep/classify", "shallow/narrate", "single-pass/answer", "cot/answer"} <= set(names)
+    assert {
+        "deep/match",
+        "deep/narrate",
+        "deep/classify",
+        "shallow/narrate",
+        "single-pass/answer",
+        "cot/answer",
+    } <= set(names)
     for name in names:
         prompt = library.file(name)
         assert prompt.purpose
@@ -26,7 +33,11 @@ def test_every_prompt_of_the_package_has_a_purpose_and_a_body_that_uses_only_wha
 
 
 def test_an_override_replaces_one_file_and_leaves_the_others(tmp_path: Path) -> None:
-    write(tmp_path, "deep/match.md", "---\npurpose: p\nvariables: [action]\nmax_tokens: 3\n---\nWhich? {{ action }}\n")
+    write(
+        tmp_path,
+        "deep/match.md",
+        "---\npurpose: p\nvariables: [action]\nmax_tokens: 3\n---\nWhich? {{ action }}\n",
+    )
     library = PromptLibrary(tmp_path)
     rendered = library.render("deep/match", action="stir", steps=())
     assert (rendered.text, rendered.max_tokens) == ("Which? stir", 3)
@@ -40,7 +51,11 @@ def test_the_first_override_folder_wins(tmp_path: Path) -> None:
 
 
 def test_a_variable_that_the_stage_does_not_offer_is_an_error_that_lists_both_sides(tmp_path: Path) -> None:
-    write(tmp_path, "deep/match.md", "---\npurpose: p\nvariables: [action, weather]\n---\n{{ action }} {{ weather }}\n")
+    write(
+        tmp_path,
+        "deep/match.md",
+        "---\npurpose: p\nvariables: [action, weather]\n---\n{{ action }} {{ weather }}\n",
+    )
     with pytest.raises(PromptError, match=r"weather.*offers.*action, steps"):
         PromptLibrary(tmp_path).render("deep/match", action="stir", steps=())
 

@@ -19,7 +19,10 @@ def blocks(language: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     """The environment with this interpreter's scripts first, as in an activated venv."""
-    return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120"}
+    return os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "120",
+    }
 
 
 @pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.splitlines()[0][:40])
@@ -35,11 +38,19 @@ def test_python_examples_run(code: str, tmp_path: Path) -> None:
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("line", [line for block in blocks("sh") for line in block.splitlines() if line.strip()])
+@pytest.mark.parametrize(
+    "line", [line for block in blocks("sh") for line in block.splitlines() if line.strip()]
+)
 def test_shell_commands_run(line: str, tmp_path: Path) -> None:
     assert line.startswith("ego-adr "), "only ego-adr commands stand in sh blocks; other lines are indented"
     done = subprocess.run(
-        ["bash", "-c", line], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=280, check=False
+        ["bash", "-c", line],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
@@ -54,6 +65,14 @@ def test_the_third_example_is_a_function_in_about_ten_lines() -> None:
     third = blocks("python")[2]
     assert "EgoADR(look" in third
     assert len([line for line in third.splitlines() if line.strip()]) <= 10
-    assert "Equipment failure" in subprocess.run(
-        [sys.executable, "-c", third], env=environment(), capture_output=True, text=True, timeout=240, check=True
-    ).stdout
+    assert (
+        "Equipment failure"
+        in subprocess.run(
+            [sys.executable, "-c", third],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=True,
+        ).stdout
+    )

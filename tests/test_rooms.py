@@ -51,11 +51,17 @@ def imported(path: Path) -> list[str]:
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path}: relative import"
-            found += [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "ego_adr" else [node.module]
+            found += (
+                [f"{node.module}.{alias.name}" for alias in node.names]
+                if node.module == "ego_adr"
+                else [node.module]
+            )
     return [name for name in found if name.startswith("ego_adr.")]
 
 
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
+MODULES = sorted(
+    path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py"
+)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())

@@ -28,7 +28,9 @@ class ScriptedModel:
         ScriptExhaustedError: when asked more often than it has answers.
     """
 
-    def __init__(self, script: Iterable[Line] | Callable[[Request], str | Reply], *, name: str = "scripted") -> None:
+    def __init__(
+        self, script: Iterable[Line] | Callable[[Request], str | Reply], *, name: str = "scripted"
+    ) -> None:
         self.name = name
         self.requests: list[Request] = []
         self.calls = 0

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
-from ego_adr.errors import EgoADRError, ModelNotFoundError, ScriptExhaustedError, VideoError
+from ego_adr.errors import ModelNotFoundError, ScriptExhaustedError, VideoError
 from ego_adr.models.base import VideoLLM
+from ego_adr.models.failing import failed
 from ego_adr.routes.base import Case
 from ego_adr.types import Exchange, Failure, FrameSequence, Reply, Request
 
@@ -93,7 +94,7 @@ class Asker:
             for case, frames in loaded:
                 if isinstance(frames, FrameSequence):
                     case.saw(frames)
-                    batch.append((case, replace(build(case), frames=tuple(frames))))
+                    batch.append((case, replace(build(case), frames=frames)))
                 else:
                     case.failure = frames
             if batch:
@@ -152,11 +153,19 @@ class Asker:
             raise
         except Exception as exc:
             # A backend may raise anything for one bad sample; the others must not be lost with it.
-            replies = [_failed(exc)] if len(requests) == 1 else [self._ask(model, [r])[0][0] for r in requests]
+            replies = [failed(exc)] if len(requests) == 1 else [self._ask(model, [r])[0][0] for r in requests]
         return replies, (time.perf_counter() - begin) / len(requests)
 
     def _book(
-        self, stage: str, model: VideoLLM, case: Case, request: Request, reply: Reply, seconds: float, *, repeated: bool
+        self,
+        stage: str,
+        model: VideoLLM,
+        case: Case,
+        request: Request,
+        reply: Reply,
+        seconds: float,
+        *,
+        repeated: bool,
     ) -> None:
         known = repeated or "cached" in reply.notes
         case.spend(stage, reply, seconds=0.0 if repeated else seconds, cached=known)
@@ -187,12 +196,6 @@ def _generate(model: VideoLLM, requests: Sequence[Request]) -> list[Reply]:
     if len(replies) != len(requests):
         raise ValueError(f"{model.name} gave {len(replies)} replies to {len(requests)} requests")
     return replies
-
-
-def _failed(exc: Exception) -> Reply:
-    cause = exc.cause if isinstance(exc, EgoADRError) else "model"
-    message = str(exc) if isinstance(exc, EgoADRError) else f"{type(exc).__name__}: {exc}"
-    return Reply(text="", finish_reason="failed", failure=Failure(cause=cause, message=message))
 
 
 def _parts(items: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:

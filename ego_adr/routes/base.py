@@ -100,7 +100,9 @@ class Case:
         if text not in self.warnings:
             self.warnings.append(text)
 
-    def spend(self, stage: str, reply: Reply | None = None, *, seconds: float = 0.0, cached: bool = False) -> None:
+    def spend(
+        self, stage: str, reply: Reply | None = None, *, seconds: float = 0.0, cached: bool = False
+    ) -> None:
         """Book one call (or one answer that was already known) on a stage."""
         use = self.uses.get(stage, StageUse(stage=stage))
         self.uses[stage] = use.model_copy(
@@ -108,7 +110,8 @@ class Case:
                 "calls": use.calls + (0 if cached or reply is None else 1),
                 "cached": use.cached + (1 if cached else 0),
                 "prompt_tokens": use.prompt_tokens + ((reply and not cached and reply.prompt_tokens) or 0),
-                "completion_tokens": use.completion_tokens + ((reply and not cached and reply.completion_tokens) or 0),
+                "completion_tokens": use.completion_tokens
+                + ((reply and not cached and reply.completion_tokens) or 0),
                 "seconds": use.seconds + seconds,
             }
         )

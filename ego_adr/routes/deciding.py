@@ -51,18 +51,27 @@ def decide(stage: str, cases: Sequence[Case], kit: Kit, ask: Ask, render: Render
     """
     mode = kit.settings.decide
     if mode == "text":
-        ask(stage, cases, lambda case: _request(render(case)), lambda case, reply: read_verdict(case, reply, kit))
+        ask(
+            stage,
+            cases,
+            lambda case: _request(render(case)),
+            lambda case, reply: read_verdict(case, reply, kit),
+        )
         return
     if mode == "two-step":
         _correct_or_not(cases, kit)
         cases = [case for case in cases if case.open]
-    labels = tuple(kit.taxonomy.names) if mode == "score" else tuple(
-        label.name for label in kit.taxonomy.labels if label.is_error
+    labels = (
+        tuple(kit.taxonomy.names)
+        if mode == "score"
+        else tuple(label.name for label in kit.taxonomy.labels if label.is_error)
     )
     _score(stage, cases, kit, ask, render, labels)
 
 
-def _score(stage: str, cases: Sequence[Case], kit: Kit, ask: Ask, render: Render, labels: tuple[str, ...]) -> None:
+def _score(
+    stage: str, cases: Sequence[Case], kit: Kit, ask: Ask, render: Render, labels: tuple[str, ...]
+) -> None:
     priors: dict[int, Mapping[str, float]] = {}
     if kit.settings.calibrate:
         # One content-free call per distinct context: the same prompt with the evidence taken out.

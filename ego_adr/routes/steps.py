@@ -96,7 +96,9 @@ def match_by_model(cases: Sequence[Case], kit: Kit) -> None:
         assert case.bank is not None
         choice = read_step_reply(reply.text, len(case.bank.steps))
         if choice.reason is not None:
-            case.warn(f"match: the reply {reply.text[:60]!r} names no step ({choice.reason}); the whole procedure is kept")
+            case.warn(
+                f"match: the reply {reply.text[:60]!r} names no step ({choice.reason}); the whole procedure is kept"
+            )
         case.match = step_match_at(choice.index, case.bank, method="model")
         _say_doubts(case)
 
