@@ -35,7 +35,7 @@ _WHERE = {
     "sample_frames": "ego_adr.video",
 }
 
-__all__ = ["__version__", *sorted(_WHERE)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_WHERE)]
 
 if TYPE_CHECKING:
     from ego_adr.detector import EgoADR as EgoADR

@@ -175,7 +175,7 @@ def _probe(model: VideoLLM, sheet: ProbeSheet) -> ProbeResult:
     first, *rest = [Request(prompt=q.prompt, max_tokens=sheet.max_tokens) for q in sheet.questions]
     try:
         replies = [_ask(model, first)]
-    except _TextOnlyFailure as exc:
+    except _TextOnlyError as exc:
         return _without_text_only(model, sheet, first, str(exc))
     replies += [_checked(reply) for reply in model.generate(rest)]
     asked = list(zip(sheet.questions, replies, strict=True))
@@ -196,7 +196,7 @@ def _probe(model: VideoLLM, sheet: ProbeSheet) -> ProbeResult:
     )
 
 
-class _TextOnlyFailure(Exception):
+class _TextOnlyError(Exception):
     """The text-only call failed in a way that may mean 'no text-only input'."""
 
 
@@ -207,13 +207,13 @@ def _ask(model: VideoLLM, request: Request) -> Reply:
         # Any type can mean "no text-only input": models meet a missing picture wherever they first use it.
         if _is_another_trouble(exc):
             raise
-        raise _TextOnlyFailure(f"{type(exc).__name__}: {exc}") from exc
+        raise _TextOnlyError(f"{type(exc).__name__}: {exc}") from exc
     if reply.failure is not None:
         if reply.failure.cause in _TROUBLES:
             raise ModelError(
                 f"the probe of {model.name} failed: {reply.failure.cause}: {reply.failure.message}"
             )
-        raise _TextOnlyFailure(reply.failure.message)
+        raise _TextOnlyError(reply.failure.message)
     return reply
 
 
