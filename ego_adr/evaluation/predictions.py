@@ -27,7 +27,7 @@ from ego_adr.evaluation.outcomes import (
     truth_names,
 )
 from ego_adr.evaluation.results import LOG_NAME, line_id, line_status, read_log
-from ego_adr.types import Detection, Status
+from ego_adr.types import Detection, Failure, Status
 
 if TYPE_CHECKING:
     from ego_adr.taxonomies import Taxonomy
@@ -64,6 +64,27 @@ class Predictions:
     notes: tuple[str, ...]
     lines: Mapping[str, Mapping[str, Any]]
     settings: Mapping[str, Any]
+
+    def detection(self, outcome: Outcome) -> Detection:
+        """The detection of an outcome, made up from the bare row where the file kept none."""
+        row = self.lines[outcome.id]
+        found = _detection(row)
+        if found is not None:
+            return found
+        video = row.get("video") or row.get("video_id")
+        return Detection(
+            status=outcome.status,
+            label=outcome.label,
+            labels=outcome.labels,
+            id=outcome.id,
+            reason=outcome.cause if outcome.status == "unparsed" else None,
+            failure=Failure(cause=outcome.cause or "", message=str(row.get("error") or outcome.cause or ""))
+            if outcome.status == "failed"
+            else None,
+            action=str(row.get("action") or row.get("action_annotation") or ""),
+            video=None if video is None else str(video),
+            evidence=(outcome.reply,) if outcome.reply else (),
+        )
 
 
 def find_logs(path: str | PathLike[str]) -> list[Path]:
