@@ -40,9 +40,11 @@ __all__ = ["English", "Phrase", "Phrases", "english", "inflections", "phrase_pat
 
 _GAP = r"(?:[\s\-]+[^\s,;:.!?()\[\]\-]+){0,6}?"
 _SPACE = r"[\s\-]+"
-_BEGIN, _END = r"(?<![^\W_])", r"(?![^\W_])"
+# Latin letters and digits only: a Chinese or Japanese sentence leaves no space round an English word.
+_BEGIN, _END = r"(?<![A-Za-zÀ-ɏ0-9])", r"(?![A-Za-zÀ-ɏ0-9])"
 _CLAUSE_BEGINS = r"(?:(?<=[,;:.!?()\n])\s*|^\s*)"
 _CLAUSE_ENDS = r"(?=\s*(?:[,;:.!?()\n]|[-–—]\s|$))"
+_MARKS = (":", "=", "-")
 _WORD = r"[^\W_]+(?:['’][^\W_]+)*"
 _SIGNS = re.compile(r"\{[^{}]*\}|<[^<>]*>|\.\.\.|!\(|[()\[\]|^]|[^\s{}<>()\[\]|^!]+|.", re.DOTALL)
 
@@ -54,6 +56,7 @@ class English(BaseModel):
         verbs: irregular forms of verbs, third person and -ing form left out where they are regular.
         words: named lists of words and phrases that phrases may use as ``<name>``.
         patterns: named lists of phrases that the readers themselves use (negations, refusals, markers ...).
+        names: named lists of plain strings that the readers compare (names of fields, of tags ...).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,6 +64,7 @@ class English(BaseModel):
     verbs: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     words: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     patterns: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
 
     def pattern(self, name: str) -> str:
         """One regular expression for all phrases of a named list.
@@ -145,7 +149,10 @@ class _Builder:
         ends = len(self._signs) > 1 and self._signs[-1] == "|"
         self._signs = self._signs[begins : len(self._signs) - ends]
         body = self._sequence(closing=None)
-        return f"(?:{_CLAUSE_BEGINS if begins else ''}{_BEGIN}{body}{_END}{_CLAUSE_ENDS if ends else ''})"
+        word_ends = "" if self._signs[-1] in _MARKS else _END
+        return (
+            f"(?:{_CLAUSE_BEGINS if begins else ''}{_BEGIN}{body}{word_ends}{_CLAUSE_ENDS if ends else ''})"
+        )
 
     def _sequence(self, closing: str | None) -> str:
         """Signs up to ``closing``; alternatives only inside brackets."""
@@ -165,6 +172,8 @@ class _Builder:
                 made = f"{made}(?:{_SPACE}{optional})?" if made else f"(?:{optional}{_SPACE})?"
             elif sign == "...":
                 made += _GAP
+            elif sign in _MARKS:
+                made += rf"\s*{sign}"
             elif sign == "!(":
                 made += f"(?!{_SPACE if made else ''}(?:{self._sequence(')')}){_END})"
             else:
