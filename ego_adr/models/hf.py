@@ -1,0 +1,300 @@
+"""The ``hf`` backend: any image-text-to-text, video or language model of transformers, loaded or to be loaded.
+
+What goes in is made by the pure functions of `hf_messages` and `hf_pictures`, where it runs is chosen by
+`hf_placement`, and what comes out is made by `hf_greedy` and `hf_scoring`; `hf_model` puts them together.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from ego_adr.errors import ModelError, ModelNotFoundError
+from ego_adr.models.failing import is_out_of_memory
+from ego_adr.models.hf_fingerprint import checkpoint_fingerprint
+from ego_adr.models.hf_inputs import InputBuilder
+from ego_adr.models.hf_model import TransformersModel
+from ego_adr.models.hf_placement import choose_attention, choose_device, choose_device_map, choose_dtype
+
+__all__ = ["load_transformers", "wrap_transformers"]
+
+log = logging.getLogger(__name__)
+
+
+def load_transformers(
+    name: str | PathLike[str],
+    *,
+    device: str | None = None,
+    dtype: Any = None,
+    attention: str | None = None,
+    device_map: Any = None,
+    min_pixels: int | None = None,
+    max_pixels: int | None = None,
+    batch_size: int = 8,
+    chat_template: str | None = None,
+    prompt_form: str | None = None,
+    template_options: Mapping[str, Any] | None = None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    gguf_file: str | None = None,
+    model_options: Mapping[str, Any] | None = None,
+) -> TransformersModel:
+    """Load a checkpoint from a folder or from the model hub.
+
+    Args:
+        name: a folder, or ``ORG/NAME`` on the hub (downloaded on first use, unless ``HF_HUB_OFFLINE`` is set).
+        device: ``cuda``, ``cuda:1``, ``mps``, ``cpu``; None takes the best there is.
+        dtype: ``bf16``, ``fp16``, ``fp32``; None takes bf16, fp16 on GPUs without it, fp32 on the CPU.
+        attention: ``flash_attention_2``, ``sdpa``, ``eager``; None or ``auto`` takes flash-attn where it is
+            installed and the GPU can, else sdpa, and says so in one line.
+        device_map: accelerate's; None spreads over several GPUs when there are.
+        min_pixels, max_pixels: of one picture, in place of the checkpoint's.
+        batch_size: requests a batch.
+        chat_template, prompt_form, template_options: how the model is asked, in place of the checkpoint's way
+            (`ego_adr.models.hf_messages.render`).
+        revision, trust_remote_code, gguf_file: as in ``from_pretrained``.
+        model_options: further arguments of the model's ``from_pretrained``, such as ``quantization_config``.
+
+    Raises:
+        ModelNotFoundError: no such folder or repository, or one that holds no checkpoint.
+        ModelError: a checkpoint that cannot be loaded, or lacks weights.
+        OutOfMemoryError: there is no room for its weights.
+        InputError: an option that is not allowed.
+    """
+    import torch
+
+    where = _place_of(fspath(name))
+    shared = {"revision": revision, "trust_remote_code": trust_remote_code or None}
+    shared = {key: value for key, value in shared.items() if value is not None}
+    files = {**shared, "gguf_file": gguf_file} if gguf_file else shared
+    config = _config(where, files)
+    chosen_device = choose_device(device)
+    chosen_dtype = choose_dtype(dtype, chosen_device)
+    chosen_attention, line = choose_attention(attention, chosen_device, dtype=chosen_dtype)
+    if line:
+        log.warning(line)
+    gpus = torch.cuda.device_count() if chosen_device.type == "cuda" else 0
+    placement = choose_device_map(device_map, chosen_device, pinned=device is not None, gpus=gpus)
+    options: dict[str, Any] = {
+        "dtype": chosen_dtype,
+        "attn_implementation": chosen_attention,
+        **({} if placement is None else {"device_map": placement}),
+        **files,
+        **(model_options or {}),
+    }
+    processor = _processor(where, config, files)
+    model = _model(where, config, options)
+    folder = _folder_of(where, shared)
+    builder = _builder(
+        model,
+        processor,
+        min_pixels=min_pixels,
+        max_pixels=max_pixels,
+        chat_template=chat_template,
+        prompt_form=prompt_form,
+        template_options=template_options,
+    )
+    mark = None
+    if folder is not None:
+        settings = {key: value for key, value in options.items() if key not in ("device_map", "revision")}
+        asked = [min_pixels, max_pixels, chat_template, prompt_form, dict(template_options or {})]
+        mark = checkpoint_fingerprint(
+            folder, {"options": settings, "asked": asked, "device": chosen_device.type}
+        )
+    overrides = folder / "prompts" if folder is not None and (folder / "prompts").is_dir() else None
+    return TransformersModel(
+        model, builder, name=_shown(name), fingerprint=mark, prompts=overrides, batch_size=batch_size
+    )
+
+
+def wrap_transformers(
+    model: Any,
+    *,
+    processor: Any = None,
+    name: str | None = None,
+    fingerprint: str | None = None,
+    min_pixels: int | None = None,
+    max_pixels: int | None = None,
+    batch_size: int = 8,
+    chat_template: str | None = None,
+    prompt_form: str | None = None,
+    template_options: Mapping[str, Any] | None = None,
+) -> TransformersModel:
+    """Take a transformers model that is loaded already, as it is: where it is, in its dtype, with its attention.
+
+    Args:
+        model: the model, or a pair of model and processor.
+        processor: its processor, or its tokenizer for a language model; looked for where the model came from
+            when it is not given.
+        fingerprint: a text that changes whenever the weights do. Without it nothing is cached, because nobody
+            can tell what has been done to a model in memory.
+
+    Raises:
+        ModelNotFoundError: no processor is given and none is found.
+    """
+    if isinstance(model, tuple):
+        model, processor = (*model, processor)[:2]
+    came_from = getattr(model, "name_or_path", "") or ""
+    if processor is None:
+        if not came_from:
+            raise ModelNotFoundError(
+                f"a {type(model).__name__} came without its processor and does not know where it was loaded from: give "
+                "load_model(model, processor=AutoProcessor.from_pretrained(...))."
+            )
+        processor = _processor(came_from, model.config, {})
+    model.eval()
+    folder = Path(came_from)
+    builder = _builder(
+        model,
+        processor,
+        min_pixels=min_pixels,
+        max_pixels=max_pixels,
+        chat_template=chat_template,
+        prompt_form=prompt_form,
+        template_options=template_options,
+    )
+    return TransformersModel(
+        model,
+        builder,
+        name=name or _shown(came_from or type(model).__name__),
+        fingerprint=fingerprint,
+        prompts=folder / "prompts" if came_from and (folder / "prompts").is_dir() else None,
+        batch_size=batch_size,
+    )
+
+
+def _builder(model: Any, processor: Any, **asked: Any) -> InputBuilder:
+    from ego_adr.models.hf_pictures import PixelLimits
+
+    PixelLimits(asked["min_pixels"], asked["max_pixels"])  # refuses what is not allowed before any work
+    tokenizer = getattr(processor, "tokenizer", processor)
+    if tokenizer.pad_token_id is None:
+        # batches need one; the mask hides it from the model
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+    return InputBuilder(
+        processor=processor,
+        model_type=str(getattr(model.config, "model_type", "")),
+        class_name=type(model).__name__,
+        **{**asked, "template_options": dict(asked["template_options"] or {})},
+    )
+
+
+def _place_of(name: str) -> str:
+    """A folder that exists, or a name that can be one on the hub."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not any((folder / file).is_file() for file in ("config.json", "adapter_config.json")) and not any(
+            folder.glob("*.gguf")
+        ):
+            held = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
+            raise ModelNotFoundError(f"{folder} is no checkpoint: it has no config.json; it holds {held}.")
+        if not (folder / "config.json").is_file() and (folder / "adapter_config.json").is_file():
+            raise ModelNotFoundError(
+                f"{folder} is an adapter without its model: merge it into the model, save that, and give its folder."
+            )
+        return str(folder)
+    looks_like_a_path = name.startswith((".", "~", "/")) or "\\" in name or name.count("/") > 1
+    if looks_like_a_path or not name.strip("/"):
+        raise ModelNotFoundError(
+            f"there is no folder {name!r}. Give a checkpoint's folder, or hf:ORG/NAME for the hub."
+        )
+    return name
+
+
+def _config(where: str, files: Mapping[str, Any]) -> Any:
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(where, **files)
+    except (OSError, ValueError, KeyError) as exc:
+        raise _load_error(where, exc) from exc
+
+
+def _processor(where: str, config: Any, files: Mapping[str, Any]) -> Any:
+    from transformers import AutoProcessor, AutoTokenizer
+
+    auto = AutoProcessor if _is_multimodal(config) else AutoTokenizer
+    try:
+        return auto.from_pretrained(where, **files)
+    except (OSError, ValueError, KeyError, ImportError) as exc:
+        if isinstance(exc, ImportError):
+            raise ModelError(f"the processor of {where} needs a package that is missing: {exc}") from exc
+        raise ModelError(f"the processor of {where} cannot be loaded: {exc}") from exc
+
+
+def _model(where: str, config: Any, options: Mapping[str, Any]) -> Any:
+    auto = _auto_class(config)
+    try:
+        model, found = auto.from_pretrained(where, output_loading_info=True, **options)
+    except Exception as exc:
+        # Any type: weights can be broken in as many ways as there are formats.
+        if is_out_of_memory(exc):
+            from ego_adr.errors import OutOfMemoryError
+
+            raise OutOfMemoryError(f"there is no room for the weights of {where}: {exc}") from exc
+        if isinstance(exc, OSError):
+            raise _load_error(where, exc) from exc
+        raise ModelError(f"{where} cannot be loaded: {type(exc).__name__}: {exc}") from exc
+    missing = sorted(found.get("missing_keys") or ())
+    if missing:
+        raise ModelError(
+            f"{where} lacks {len(missing)} of the weights of {type(model).__name__} ({', '.join(missing[:3])} ...): "
+            "what it says would be noise. Fetch the checkpoint again."
+        )
+    model.eval()
+    return model
+
+
+def _auto_class(config: Any) -> Any:
+    import transformers
+
+    for name in ("AutoModelForImageTextToText", "AutoModelForMultimodalLM", "AutoModelForCausalLM"):
+        auto = getattr(transformers, name, None)
+        if auto is not None and (type(config) in auto._model_mapping or name[9:] in _remote_classes(config)):
+            return auto
+    raise ModelError(
+        f"a model of type {config.model_type!r} neither answers in text nor sees pictures: it is none of transformers' "
+        "image-text-to-text, multimodal or causal language models. Wrap it in a function f(frames, prompt) -> str."
+    )
+
+
+def _is_multimodal(config: Any) -> bool:
+    return not _auto_class(config).__name__.endswith("CausalLM")
+
+
+def _remote_classes(config: Any) -> str:
+    """Names of the auto classes that a checkpoint brings its own code for."""
+    return " ".join(getattr(config, "auto_map", None) or {})
+
+
+def _folder_of(where: str, shared: Mapping[str, Any]) -> Path | None:
+    """Where a checkpoint's files lie on this machine."""
+    if Path(where).is_dir():
+        return Path(where)
+    from transformers.utils import cached_file
+
+    try:
+        found = cached_file(where, "config.json", local_files_only=True, revision=shared.get("revision"))
+    except OSError:
+        return None
+    return Path(found).parent if found else None
+
+
+def _load_error(where: str, exc: Exception) -> ModelError:
+    if Path(where).is_dir():
+        return ModelError(f"{where} cannot be loaded: {exc}")
+    offline = os.environ.get("HF_HUB_OFFLINE", "").strip().casefold() in ("1", "true", "yes", "on")
+    why = "HF_HUB_OFFLINE is set, so nothing is downloaded" if offline else str(exc).splitlines()[0]
+    return ModelNotFoundError(
+        f"hf:{where} is not on this machine: {why}. Check the name, fetch it first (hf download {where}), or give the "
+        "folder of a checkpoint."
+    )
+
+
+def _shown(name: str | PathLike[str]) -> str:
+    text = fspath(name)
+    return Path(text).name if Path(text).expanduser().is_dir() else text
