@@ -22,7 +22,7 @@ from ego_adr.prompting import PromptLibrary
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Failure
 
-__all__ = ["Task", "TentTimes", "load_egoerrorvqa", "read_json_rows", "samples_of_rows"]
+__all__ = ["Task", "TentTimes", "load_egoerrorvqa", "read_json_rows", "read_procedures", "samples_of_rows"]
 
 Task = Literal["choice", "open-end"]
 #: ``published``: the seconds as they stand. ``gopro``: recomputed from the camera's codes, whose last field
@@ -325,10 +325,18 @@ def _procedures(given: Mapping[str, str] | str | PathLike[str] | None, folder: P
     if isinstance(given, Mapping):
         return given
     path = Path(given) if given is not None else folder / "procedure.json"
+    return {} if given is None and not path.is_file() else read_procedures(path)
+
+
+def read_procedures(path: str | PathLike[str]) -> Mapping[str, str]:
+    """Procedures by task, from a JSON file such as the published ``procedure.json``.
+
+    Raises:
+        DataError: when it is not there, or holds anything else.
+    """
+    path = Path(path)
     if not path.is_file():
-        if given is not None:
-            raise DataError(f"there is no procedures file {path}.")
-        return {}
+        raise DataError(f"there is no procedures file {path}.")
     try:
         held = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
