@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ego_adr.errors import LabelError, TaxonomyError
 from ego_adr.resources import taxonomy_folder
-from ego_adr.vocabularies import Phrases
+from ego_adr.vocabularies import Phrases, read_yaml
 
 __all__ = ["Label", "Taxonomy", "default_taxonomy", "label_key", "load_taxonomy"]
 
@@ -244,7 +244,7 @@ def _read_default(path: Path) -> Taxonomy:
 
 def _read(path: Path) -> Taxonomy:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = read_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError as exc:
         raise TaxonomyError(f"there is no taxonomy file {path}.") from exc
     except (OSError, UnicodeDecodeError) as exc:

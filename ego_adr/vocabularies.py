@@ -20,7 +20,7 @@ import functools
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import yaml
 from pydantic import (
@@ -28,7 +28,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PrivateAttr,
     ValidationError,
     model_validator,
 )
@@ -36,7 +35,7 @@ from pydantic import (
 from ego_adr.errors import TaxonomyError
 from ego_adr.resources import taxonomy_folder
 
-__all__ = ["English", "Phrase", "Phrases", "english", "inflections", "phrase_pattern"]
+__all__ = ["English", "Phrase", "Phrases", "english", "inflections", "phrase_pattern", "read_yaml"]
 
 _GAP = r"(?:[\s\-]+[^\s,;:.!?()\[\]\-]+){0,6}?"
 _SPACE = r"[\s\-]+"
@@ -91,9 +90,14 @@ def english() -> English:
 @functools.lru_cache(maxsize=2)
 def _read_english(path: Path) -> English:
     try:
-        return English.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return English.model_validate(read_yaml(path.read_text(encoding="utf-8")))
     except (OSError, yaml.YAMLError, ValidationError) as exc:
         raise TaxonomyError(f"{path} cannot be read: {exc}. Reinstall ego-adr.") from exc
+
+
+def read_yaml(text: str) -> Any:
+    """YAML by the fast parser where PyYAML was built with it."""
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def inflections(verb: str, irregular: Iterable[str] = ()) -> tuple[str, ...]:
@@ -154,6 +158,10 @@ class _Builder:
             f"(?:{_CLAUSE_BEGINS if begins else ''}{_BEGIN}{body}{word_ends}{_CLAUSE_ENDS if ends else ''})"
         )
 
+    def body(self) -> str:
+        """The phrase as a part of another one: no marks of clauses, no bounds of words."""
+        return self._sequence(closing=None)
+
     def _sequence(self, closing: str | None) -> str:
         """Signs up to ``closing``; alternatives only inside brackets."""
         alternatives: list[str] = []
@@ -199,7 +207,7 @@ class _Builder:
                 known = ", ".join(sorted(self._language.words))
                 raise ValueError(f"{self._phrase!r}: there is no list {sign}; the lists are {known}")
             words = sorted(self._language.words[name], key=len, reverse=True)
-            return "(?:" + "|".join(_Builder(word, self._language).build() for word in words) + ")"
+            return "(?:" + "|".join(_Builder(word, self._language).body() for word in words) + ")"
         if sign[0] == "*":
             return f"(?:{_WORD})" if sign == "*" else rf"(?:[^\W_]*{re.escape(sign[1:])})"
         if sign in tuple("{}<>()[]|^!"):
@@ -224,31 +232,38 @@ class Phrase(BaseModel):
     not_after: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
 
-    _say: re.Pattern[str] = PrivateAttr()
-    _not_before: re.Pattern[str] | None = PrivateAttr(default=None)
-    _not_after: re.Pattern[str] | None = PrivateAttr(default=None)
-    _unless: re.Pattern[str] | None = PrivateAttr(default=None)
-
     @model_validator(mode="after")
-    def _compiles(self) -> Phrase:
-        self._say = re.compile(phrase_pattern(self.say), re.IGNORECASE)
-        if self.not_before:
-            self._not_before = re.compile(r"[\s\-]*" + _any(self.not_before), re.IGNORECASE)
-        if self.not_after:
-            self._not_after = re.compile(_any(self.not_after) + r"[\s\-]*$", re.IGNORECASE)
-        if self.unless:
-            self._unless = re.compile(_any(self.unless), re.IGNORECASE)
+    def _can_be_read(self) -> Phrase:
+        for phrase in (self.say, *self.not_before, *self.not_after, *self.unless):
+            phrase_pattern(phrase)
         return self
+
+    # Compiled when first searched for: most runs read replies or narrations, seldom both.
+    @functools.cached_property
+    def _say(self) -> re.Pattern[str]:
+        return re.compile(phrase_pattern(self.say), re.IGNORECASE)
+
+    @functools.cached_property
+    def _before(self) -> re.Pattern[str] | None:
+        return re.compile(r"[\s\-]*" + _any(self.not_before), re.IGNORECASE) if self.not_before else None
+
+    @functools.cached_property
+    def _after(self) -> re.Pattern[str] | None:
+        return re.compile(_any(self.not_after) + r"[\s\-]*$", re.IGNORECASE) if self.not_after else None
+
+    @functools.cached_property
+    def _elsewhere(self) -> re.Pattern[str] | None:
+        return re.compile(_any(self.unless), re.IGNORECASE) if self.unless else None
 
     def finditer(self, sentence: str) -> Iterable[re.Match[str]]:
         """Where a sentence says the phrase with its force."""
         found = [
             match
             for match in self._say.finditer(sentence)
-            if not (self._not_before and self._not_before.match(sentence, match.end()))
-            and not (self._not_after and self._not_after.search(sentence[: match.start()]))
+            if not (self._before and self._before.match(sentence, match.end()))
+            and not (self._after and self._after.search(sentence[: match.start()]))
         ]
-        return found if found and not (self._unless and self._unless.search(sentence)) else ()
+        return found if found and not (self._elsewhere and self._elsewhere.search(sentence)) else ()
 
 
 def _any(phrases: Iterable[str]) -> str:
