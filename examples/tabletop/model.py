@@ -140,7 +140,7 @@ def build_processor() -> Qwen2_5_VLProcessor:
     return Qwen2_5_VLProcessor(
         image_processor=Qwen2VLImageProcessor(**common),
         tokenizer=build_tokenizer(),
-        video_processor=Qwen2VLVideoProcessor(**common, do_sample_frames=False),
+        video_processor=Qwen2VLVideoProcessor(**common, do_sample_frames=False, cap_pixels_per_frame=False),
         chat_template=CHAT_TEMPLATE,
     )
 

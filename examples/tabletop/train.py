@@ -44,7 +44,7 @@ CHUNK = 256
 KEPT_CHUNKS = 12
 REUSE = 3.0
 """How often a clip is used on average (mirrored half of the time)."""
-NARRATED, WHOLE, TEXTS = 24, 4, 16
+NARRATED, WHOLE, TEXTS = 24, 4, 20
 WARM_UP = 60
 CONSTANT = 0.4
 COMPARED_LAYERS = (1, 2)
@@ -183,7 +183,7 @@ def batch_loss(
     return parts
 
 
-WEIGHTS = {"answer": 1.0, "prompt": 0.1, "equal": 0.5, "colour": 1.0, "shape": 1.0, "role": 1.0}
+WEIGHTS = {"answer": 1.0, "prompt": 0.1, "equal": 1.0, "colour": 0.5, "shape": 0.5, "role": 0.5}
 
 
 def total(parts: dict[str, Tensor]) -> Tensor:
@@ -324,7 +324,7 @@ def main() -> None:
         if not args.no_text:
             whole = [whole_sample(rng, c, 0) for c in clips[NARRATED:]]
             groups.append(("whole", whole, clips[NARRATED:], mirror[NARRATED:], 0.2))
-            groups.append(("text", [text_sample(rng) for _ in range(TEXTS)], None, [], 1.0))
+            groups.append(("text", [text_sample(rng) for _ in range(TEXTS)], None, [], 2.0))
         for name, samples, some, flips, weight in groups:
             parts = batch_loss(model, heads, samples, some, flips, dtype)
             (weight * total(parts)).backward()
