@@ -66,9 +66,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 
 def _check_signature(function: Callable[..., Any]) -> None:
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)
-    ):
+    if any(inspect.iscoroutinefunction(f) for f in (function, function.__call__)):  # type: ignore[operator]
         raise InputError(
             f"{_name_of(function)} is asynchronous: give a plain function f(frames, prompt) -> str, for instance "
             "lambda frames, prompt: asyncio.run(your_function(frames, prompt))."

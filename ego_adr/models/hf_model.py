@@ -91,8 +91,12 @@ class TransformersModel:
     def _batches(
         self, requests: Sequence[Request], errors: list[EgoADRError], replies: dict[int, Reply]
     ) -> list[tuple[list[int], Form]]:
-        """Places of requests that may go together: same form, no choices (those are scored one by one)."""
-        groups: dict[tuple[Form, bool], list[int]] = {}
+        """Places of requests that may go together.
+
+        They are of one form and have as many pictures (several processors stack clips into one tensor).
+        Requests with choices are scored one by one.
+        """
+        groups: dict[tuple[Form, int, bool], list[int]] = {}
         for place, request in enumerate(requests):
             try:
                 check_frames(request.frames)
@@ -101,9 +105,9 @@ class TransformersModel:
                 errors.append(exc)
                 replies[place] = failed(exc)
                 continue
-            groups.setdefault((form, bool(request.choices)), []).append(place)
+            groups.setdefault((form, len(request.frames), bool(request.choices)), []).append(place)
         batches = []
-        for (form, scored), places in groups.items():
+        for (form, _, scored), places in groups.items():
             size = 1 if scored else self.batch_size if form == "none" else min(self.batch_size, self._fits)
             batches += [(places[begin : begin + size], form) for begin in range(0, len(places), size)]
         return batches
@@ -142,17 +146,21 @@ class TransformersModel:
                 "%s: out of memory with %d requests at once; going on with %d", self.name, len(requests), half
             )
             return self._answer(requests[:half], form) + self._answer(requests[half:], form)
+        tried = ""
         for scale in SCALES if form != "none" else ():
             smaller = self._attempt(requests, form, scale, fewer_than=found.values)
             if not isinstance(smaller, _Short):
                 return [replace(reply, notes=(*reply.notes, REDUCED)) for reply in smaller]
-        pictures = len(requests[0].frames)
-        tried = f" with {pictures} pictures, even with fewer pixels" if pictures else ""
+            if smaller.said is None:
+                tried = ", whose size is fixed by its processor"
+                break
+            tried = ", even with fewer pixels"
+        pictures = f" with {len(requests[0].frames)} pictures{tried}" if form != "none" else ""
         return [
             failed(
                 OutOfMemoryError(
-                    f"{self.name} ran out of memory on this one request{tried}. Use fewer frames, a lower max_pixels, a "
-                    f"smaller dtype or a larger device. It said: {found.said}"
+                    f"{self.name} ran out of memory on this one request{pictures}. Use fewer frames, a lower max_pixels, "
+                    f"a smaller dtype or a larger device. It said: {found.said}"
                 )
             )
         ]
@@ -165,7 +173,7 @@ class TransformersModel:
         try:
             batch = self.builder.build(requests, form, scale)
             if fewer_than is not None and batch.values >= fewer_than:
-                return _Short(batch.values, "the model's processor gives every picture the same size")
+                return _Short(batch.values, None)
             return self._run(requests, batch, form)
         except EgoADRError:
             raise
@@ -268,9 +276,9 @@ class TransformersModel:
 
 
 class _Short:
-    """Memory was not enough: for how many picture values, and what was said."""
+    """Memory was not enough for so many numbers of pictures; ``said`` is None when it was not even tried."""
 
-    def __init__(self, values: int, said: str) -> None:
+    def __init__(self, values: int, said: str | None) -> None:
         self.values = values
         self.said = said
 

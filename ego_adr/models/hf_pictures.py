@@ -11,8 +11,11 @@ from ego_adr.types import Frame
 
 __all__ = ["PixelLimits", "check_frames", "picture_size", "pixel_limits", "stack_frames", "video_metadata"]
 
-#: Ticks a second of the clock that is used when the pictures do not know their numbers in the file.
+#: Pictures a second that files usually have, the commonest first; then a clock that every time fits.
+USUAL_RATES = (30.0, 25.0, 24.0, 60.0, 50.0, 30000 / 1001, 24000 / 1001, 60000 / 1001, 120.0)
 CLOCK = 1000.0
+#: How far, in pictures, a time may lie from its rate's tick: containers round to milliseconds.
+OFF_TICK = 0.02
 #: Longer side to shorter side: the processors of the Qwen family refuse more.
 MAX_RATIO = 200
 
@@ -71,8 +74,9 @@ def video_metadata(frames: Sequence[Frame]) -> dict[str, Any]:
     It describes the clip, never the file: ``total_num_frames`` is how many pictures the file has in the clip,
     ``fps`` the file's rate and ``frames_indices`` the places of the frames among them, counted from the clip's
     start. Eight frames of 16 s at 30 fps are 480, 30 and eight numbers in 0..479, so that processors find
-    ``8 / 480 * 30`` = 0.5 frames a second. Frames that do not know their numbers are laid on a clock of 1000
-    ticks a second.
+    ``8 / 480 * 30`` = 0.5 frames a second. Frames that do not know their numbers in the file are laid on the first
+    usual rate whose ticks all their times meet, else on a clock of 1000 ticks a second: either gives the same
+    times and the same frames a second.
 
     Args:
         frames: at least one, in order of time. The interval is that of a `FrameSequence`, or else as long as
@@ -87,7 +91,7 @@ def video_metadata(frames: Sequence[Frame]) -> dict[str, Any]:
     if start is None or end is None or not end > start:
         start = first.time
         end = start + (spread / (count - 1) * count if count > 1 and spread > 0 else 0.0)
-    fps = _file_rate(first, last) or CLOCK
+    fps = _file_rate(first, last) or _usual_rate([frame.time for frame in frames])
     length = max(end - start, spread, 1.0 / fps)
     total = max(round(length * fps), 1)
     indices = [min(max(round((frame.time - start) * fps), 0), total - 1) for frame in frames]
@@ -107,6 +111,14 @@ def _file_rate(first: Frame, last: Frame) -> float | None:
     if first.number is None or last.number is None or last.number <= first.number or last.time <= first.time:
         return None
     return round((last.number - first.number) / (last.time - first.time), 3)
+
+
+def _usual_rate(times: Sequence[float]) -> float:
+    """The first of the usual rates whose ticks all times meet, in seconds after the first picture."""
+    for rate in USUAL_RATES:
+        if all(abs(time * rate - round(time * rate)) <= OFF_TICK for time in times):
+            return rate
+    return CLOCK
 
 
 def pixel_limits(
@@ -185,7 +197,8 @@ def stack_frames(frames: Sequence[Frame], limits: PixelLimits, scale: float = 1.
     import torch
 
     arrays = [_padded(frame.array) for frame in frames]
-    size = picture_size(*arrays[0].shape[:2], limits, scale)
+    height, width = arrays[0].shape[:2]
+    size = picture_size(height, width, limits, scale)
     if len({array.shape for array in arrays}) == 1:
         return _resized(torch.from_numpy(np.stack(arrays)).permute(0, 3, 1, 2), size)
     return torch.cat([_resized(torch.from_numpy(a.copy())[None].permute(0, 3, 1, 2), size) for a in arrays])
