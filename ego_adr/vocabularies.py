@@ -165,7 +165,7 @@ class _Builder:
     def _sequence(self, closing: str | None) -> str:
         """Signs up to ``closing``; alternatives only inside brackets."""
         alternatives: list[str] = []
-        made = ""
+        made, solid = "", False  # solid: a word that must be there has been made, so that a space leads on
         while self._at < len(self._signs):
             sign = self._signs[self._at]
             self._at += 1
@@ -173,26 +173,24 @@ class _Builder:
                 return "|".join([*alternatives, made])
             if sign == "|" and closing is not None:
                 alternatives.append(made)
-                made = ""
+                made, solid = "", False
             elif sign == "[":
                 optional = f"(?:{self._sequence(']')})"
                 # an option brings its own space, so that leaving it out leaves no gap
-                made = f"{made}(?:{_SPACE}{optional})?" if made else f"(?:{optional}{_SPACE})?"
+                made += f"(?:{_SPACE}{optional})?" if solid else f"(?:{optional}{_SPACE})?"
             elif sign == "...":
                 made += _GAP
             elif sign in _MARKS:
                 made += rf"\s*{sign}"
             elif sign == "!(":
-                made += f"(?!{_SPACE if made else ''}(?:{self._sequence(')')}){_END})"
+                made += f"(?!{_SPACE if solid else ''}(?:{self._sequence(')')}){_END})"
             else:
-                made = self._joined(made, f"(?:{self._sequence(')')})" if sign == "(" else self._word(sign))
+                piece = f"(?:{self._sequence(')')})" if sign == "(" else self._word(sign)
+                made += _SPACE + piece if solid else piece
+                solid = True
         if closing is not None:
             raise ValueError(f"{self._phrase!r} lacks a {closing!r}")
         return made
-
-    @staticmethod
-    def _joined(made: str, piece: str) -> str:
-        return f"{made}{_SPACE}{piece}" if made and not made.endswith(f"{_SPACE})?") else made + piece
 
     def _word(self, sign: str) -> str:
         if sign[0] == "{" and len(sign) > 2:

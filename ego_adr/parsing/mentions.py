@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +12,7 @@ from ego_adr.parsing.scopes import Scopes
 from ego_adr.taxonomies import Label
 from ego_adr.vocabularies import English
 
-__all__ = ["Committed", "Sentence", "Speech", "sentences"]
+__all__ = ["Committed", "Sentence", "Speech", "longest_first", "sentences"]
 
 _ENDS = re.compile(r"(?<=[.!?;])[\"')\]]*\s+|\n+|(?<=;)")
 _JOINS = re.compile(
@@ -80,10 +81,16 @@ class Speech:
             rf"[\"')\]]*\s*{language.pattern('explained-after')}", re.IGNORECASE
         )
         self._explained_before = re.compile(
-            rf"{language.pattern('explained-before')}\s*(?:the\s+|an?\s+)?[\"'(\[]*$", re.IGNORECASE
+            rf"{language.pattern('explained-before')}\s*:?\s*(?:the\s+|an?\s+)?[\"'(\[]*$", re.IGNORECASE
         )
         self._partial = re.compile(language.pattern("partial"), re.IGNORECASE)
-        self._named_so = re.compile(language.pattern("explained-before"), re.IGNORECASE)
+        foreign = language.names["foreign-negators"]
+        self._foreign_before = re.compile(
+            rf"(?<![A-Za-zÀ-ɏ])(?:{longest_first(foreign)})\s*(?:une?|ein|eine|un|una|uma)?\s*[\"'(\[]*\s*$", re.IGNORECASE
+        )
+        self._foreign_after = re.compile(
+            rf"[\"')\]]*\s*(?:{longest_first(n for n in foreign if not n.isascii())})", re.IGNORECASE
+        )
 
     def commits(self, sentence: str) -> Committed:
         """The labels that a sentence states as its verdict, in order."""
@@ -102,13 +109,26 @@ class Speech:
                 undecided = True
                 continue
             said += [m.label for m in chain]
-        labels = unique(said)
+        labels = unique(said) or (() if mentions else self._in_foreign_words(sentence))
         if any(label.is_error for label in labels):
             # praise beside a fault concerns the rest of the step
             labels = tuple(label for label in labels if label.is_error)
         elif labels and self._partial.search(sentence):
             return Committed((), undecided)
         return Committed(labels, undecided and not labels)
+
+    def _in_foreign_words(self, sentence: str) -> tuple[Label, ...]:
+        """A name that is the only Latin word of a sentence in another script, everyday words included."""
+        found = self._names.everywhere(sentence)
+        labels = unique(self._names.owner(match.group()) for match in found)
+        rest = sentence
+        for match in reversed(found):
+            rest = rest[: match.start()] + " " + rest[match.end() :]
+        if len(labels) != 1 or re.search(r"[A-Za-zÀ-ɏ]", rest) or not re.search(r"[^\W\dA-Za-zÀ-ɏ]", rest):
+            return ()
+        first, last = found[0], found[-1]
+        denied = self._foreign_before.search(sentence, 0, first.start()) or self._foreign_after.match(sentence, last.end())
+        return () if denied else labels
 
     def _mentions(self, sentence: str) -> list[_Mention]:
         spans = [(m.start(), m.end(), self._names.owner(m.group())) for m in self._names.in_prose(sentence)]
@@ -128,6 +148,8 @@ class Speech:
     def _standing(self, sentence: str, start: int, end: int) -> Literal["said", "denied", "supposed"]:
         if self._scopes.denied(sentence, start, end):
             return "denied"
+        if self._foreign_before.search(sentence, 0, start) or self._foreign_after.match(sentence, end):
+            return "denied"
         if self._scopes.unreal(sentence, start) or self._explained_after.match(sentence, end):
             return "supposed"
         return "supposed" if self._explained_before.search(sentence, 0, start) else "said"
@@ -142,3 +164,8 @@ def _chains(mentions: list[_Mention], sentence: str) -> list[list[_Mention]]:
         else:
             chains.append([mention])
     return chains
+
+
+def longest_first(words: Iterable[str]) -> str:
+    """Plain words as alternatives of a pattern."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))

@@ -51,6 +51,7 @@ class _Item:
     number: str | None = None
     said: bool | None = None
     score: float | None = None
+    dress: str = ""
 
 
 def numbers_of(options: Sequence[str], taxonomy: Taxonomy) -> dict[str, Label]:
@@ -128,6 +129,10 @@ def _line_runs(text: str, names: Names) -> list[list[_Item]]:
     for line in text.splitlines(keepends=True):
         item = _line_item(line.rstrip("\n"), at, names)
         if item is not None:
+            last = runs[-1][-1] if runs[-1] else None
+            # a label that the list holds already, or one in another dress, is said about the list
+            if last and (item.label.id in {i.label.id for i in runs[-1]} or item.dress != last.dress):
+                runs.append([])
             runs[-1].append(item)
         elif line.strip() and not re.match(r"\s{2,}\S", line) and not re.fullmatch(r"[\s|:=-]+", line):
             runs.append([])
@@ -154,10 +159,16 @@ def _line_item(line: str, at: int, names: Names) -> _Item | None:
             start=at,
             end=at + len(line),
             number=number,
+            dress=_dress(mark.group()),
             said=(box != " ") if box else _said(line[match.end() :]),
             score=float(score.group(1)) if score else None,
         )
     return None
+
+
+def _dress(mark: str) -> str:
+    """The kind of a list mark: numbers are one kind, letters another."""
+    return re.sub(r"[A-Za-z]", "a", re.sub(r"\d+", "1", re.sub(r"\[[ xX✓✔]\]", "[]", mark))).strip()
 
 
 def _said(rest: str) -> bool | None:
@@ -187,7 +198,7 @@ def _inline_runs(text: str, names: Names) -> list[list[_Item]]:
             end=match.end(),
             number=(number.group("num") or number.group("bare")) if number else None,
         )
-        joined = runs and _BETWEEN.fullmatch(text[last_end : match.start()]) is not None
+        joined = runs and item.label.id not in {i.label.id for i in runs[-1]} and _BETWEEN.fullmatch(text[last_end : match.start()]) is not None
         if joined:
             runs[-1].append(item)
         else:

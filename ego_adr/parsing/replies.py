@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ego_adr.parsing.cleaning import plain, without_thinking
-from ego_adr.parsing.mentions import Sentence, Speech, sentences
+from ego_adr.parsing.mentions import Sentence, Speech, longest_first, sentences
 from ego_adr.parsing.names import Names, names_of, unique
 from ego_adr.parsing.options import Lists, find_lists, numbers_of
 from ego_adr.parsing.reading import Claim, Parsed, Reason, Unparsed
@@ -29,6 +29,7 @@ _SEPARATOR = re.compile(
     r"[\"')\]]*\s*(?:$|[:.,;!(\n\"]|[-–—→]+(?:\s|$)|(?:because|since|as)\b|[^\x00-\u024F])", re.IGNORECASE
 )
 _PLACE = "\ue000"
+_NO = re.compile(r"\s*(?:no|none|nope)\b", re.IGNORECASE)
 _YES = re.compile(r"\s*(?:yes|yeah|right|correct|true)\b", re.IGNORECASE)
 
 
@@ -63,7 +64,7 @@ def parse_label(
     answer = without_thinking(text)
     if answer is None:
         return Unparsed(reason="truncated")
-    if not answer.strip():
+    if not plain(answer).strip():
         return Unparsed(reason="truncated" if cut else "empty")
     return _Reader(labels, numbers_of(options, labels) if options else {}).read(answer, cut=cut)
 
@@ -90,17 +91,11 @@ class _Language:
         self.markers = _compiled(
             language.pattern("answer-markers"),
             language.pattern("error-markers"),
-            rf"(?<![^\W\d_A-Za-z])(?:{_longest(foreign['foreign-markers'])}){marks}",
-            rf"(?:{_longest(name for name in foreign['foreign-markers'] if not name.isascii())})",
+            rf"(?<![^\W\d_A-Za-z])(?:{longest_first(foreign['foreign-markers'])}){marks}",
+            rf"(?:{longest_first(name for name in foreign['foreign-markers'] if not name.isascii())})",
         )
         self.error_markers = _compiled(language.pattern("error-markers"))
-        self.foreign_negators = re.compile(
-            rf"(?:{_longest(foreign['foreign-negators'])})\s*[\"'(\[]*\s*$", re.IGNORECASE
-        )
-        self.foreign_negators_after = re.compile(
-            rf"[\"')\]]*\s*(?:{_longest(n for n in foreign['foreign-negators'] if not n.isascii())})",
-            re.IGNORECASE,
-        )
+        self.error_questions = _compiled(language.pattern("error-questions"))
         self.conclusions = _compiled(language.pattern("conclusions"))
         self.additions = re.compile(rf"\W*(?:\w+\W+){{0,3}}?{language.pattern('additions')}", re.IGNORECASE)
         self.none = re.compile(rf"{_MARKS}{language.pattern('none-words')}\s*(?=[.,;)\n]|$)", re.IGNORECASE)
@@ -188,16 +183,26 @@ class _Reader:
 
     def _prose(self, text: str, by_number: Mapping[str, Label]) -> list[Claim]:
         claims = self._lines(text, by_number)
-        answered = None
+        question: Sentence | None = None
         for sentence in sentences(text):
-            if answered is not None and _YES.match(sentence.text):
-                claims.append(Claim(answered, sentence.end, 1, sentence.text.strip()))
-            answered = None
-            if sentence.asks:
-                answered = self._speech.commits(sentence.text).labels or None
+            if question is not None:
+                answered = self._answered(question, sentence)
+                if answered:
+                    claims.append(Claim(answered, sentence.end, 1, f"{question.text.strip()} {sentence.text.strip()}"))
+            question = sentence if sentence.asks else None
+            if question is not None:
                 continue
             claims += self._spoken(sentence, text, by_number, claims)
         return claims
+
+    def _answered(self, question: Sentence, reply: Sentence) -> tuple[Label, ...]:
+        """What a yes or a no makes of the question before it."""
+        if _YES.match(reply.text):
+            return self._speech.commits(question.text).labels
+        asks_for_error = self._words.error_questions.search(question.text) is not None
+        if _NO.match(reply.text) and asks_for_error and not self._names.in_prose(question.text):
+            return (self._taxonomy.correct,)
+        return ()
 
     def _lines(self, text: str, by_number: Mapping[str, Label]) -> list[Claim]:
         """Lines that hold labels, or a known number, and nothing else."""
@@ -238,7 +243,7 @@ class _Reader:
         ):
             return [self._claim(lead.labels, sentence.start + lead.end, 2, sentence.text, text)]
         committed = self._speech.commits(sentence.text)
-        if not committed.labels or self._foreign_denial(sentence.text):
+        if not committed.labels:
             return []
         firm = 3 if self._words.conclusions.match(sentence.text) else 1
         labels = committed.labels
@@ -250,7 +255,7 @@ class _Reader:
     def _announced(self, sentence: Sentence, text: str, by_number: Mapping[str, Label]) -> Claim | None:
         """The labels behind the last announcement of a sentence ("Answer:", "the label is")."""
         for marker in reversed(list(self._words.markers.finditer(sentence.text))):
-            if scopes("reply-negators").unreal(sentence.text, marker.start()) or scopes().denied(
+            if scopes("reply-negators").unreal(sentence.text, marker.start()) or scopes().denied_before(
                 sentence.text, marker.start(), marker.end()
             ):
                 continue
@@ -275,20 +280,9 @@ class _Reader:
             if number is not None and number.group("n") in by_number:
                 return Claim((by_number[number.group("n")],), start + number.end(), 3, words)
             committed = self._speech.commits(rest)
-            if committed.labels and not self._foreign_denial(rest):
+            if committed.labels:
                 return Claim(committed.labels, start + len(rest), 3, words)
         return None
-
-    def _foreign_denial(self, sentence: str) -> bool:
-        """Whether another language denies the only name in the sentence."""
-        found = self._names.in_prose(sentence)
-        if len({self._names.owner(match.group()).id for match in found}) != 1:
-            return False
-        first = found[0]
-        return bool(
-            self._words.foreign_negators.search(sentence, 0, first.start())
-            or self._words.foreign_negators_after.match(sentence, first.end())
-        )
 
     def _claim(self, labels: tuple[Label, ...], at: int, firm: int, words: str, text: str) -> Claim:
         """A claim, checked for labels that cannot stand together and for the end of the text."""
@@ -321,5 +315,3 @@ def _compiled(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-def _longest(names: object) -> str:
-    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))  # type: ignore[call-overload]

@@ -48,7 +48,7 @@ class Scopes:
 
     def denied(self, text: str, start: int, end: int) -> bool:
         """Whether ``text[start:end]`` is said not to be so."""
-        return self._denied_before(text, start, end) or self.denied_after(text, end)
+        return self.denied_before(text, start, end) or self.denied_after(text, end)
 
     def denied_after(self, text: str, end: int) -> bool:
         """Whether what follows takes the words back ("... is ruled out", "...: no")."""
@@ -65,7 +65,8 @@ class Scopes:
         left = left[left.rfind(",") + 1 :]
         return any(len(_WORD.findall(left[m.end() :])) <= _REACH for m in self._unreal.finditer(left))
 
-    def _denied_before(self, text: str, start: int, end: int) -> bool:
+    def denied_before(self, text: str, start: int, end: int) -> bool:
+        """Whether a denial before ``text[start:end]`` reaches it."""
         left = text[:start]
         left = left[_last_end(_HARD, left) :]
         left = left[_last_end(self._turn, left) :]

@@ -101,14 +101,17 @@ class _Reader:
 
         source = self._found.rest[start:end]
         inner = source.strip("{}[] \n")
-        single = self._names.value(inner)
+        single = None if ":" in inner else self._names.value(inner)
         if isinstance(single, tuple) and inner:
             labels: tuple[Label, ...] | None = single
         else:
             try:
                 data = json.loads(source)
-            except ValueError:
-                data = json_repair.loads(source)
+            except (ValueError, RecursionError):
+                try:
+                    data = json_repair.loads(source)
+                except (ValueError, RecursionError):
+                    return  # brackets without an end: no JSON at all
             if isinstance(data, str) or data in ({}, []):
                 return
             labels = self._walk(data)
@@ -286,7 +289,7 @@ def _objects(text: str) -> Iterator[tuple[int, int, bool]]:
         try:
             _, end = decoder.raw_decode(text, start)
             closed = True
-        except ValueError:
+        except (ValueError, RecursionError):
             end, closed = _balanced(text, start)
         yield start, end, closed
         at = end
