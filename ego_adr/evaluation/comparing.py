@@ -72,7 +72,7 @@ def comparison_table(runs: Sequence[RunScore], *, blind: bool = True) -> Table:
     labels = [name for name, entry in runs[0].score.labels.items() if entry.occurrences] if runs else []
     short = short_names(labels)
     headings = ("Rows", "Acc", "Pre", "Rec", "F1", "TP", "BalAcc", "AUROC", "MacroF1")
-    costs = ("Unparsed", "Failed", "Calls", "Tokens", "Seconds")
+    costs = ("AccAll", "Unparsed", "Failed", "Calls", "Tokens", "Seconds")
     rows: list[tuple[str, str, tuple[Cell, ...]]] = []
     for run in runs:
         score = run.score
@@ -85,6 +85,7 @@ def comparison_table(runs: Sequence[RunScore], *, blind: bool = True) -> Table:
                 Cell(percent(score.labels[label].accuracy) if label in score.labels else "–")
                 for label in labels
             ),
+            Cell(percent(score.rates.accuracy_of_all)),
             Cell(f"{sum(score.unparsed.values()):,}"),
             Cell(f"{sum(score.failed.values()):,}"),
             Cell(f"{score.cost.calls:,}"),
@@ -106,6 +107,7 @@ def comparison_table(runs: Sequence[RunScore], *, blind: bool = True) -> Table:
         "BalAcc": "balanced accuracy of error or not; 50 is a guess",
         "AUROC": "of error or not, where the model gave probabilities; 50 is a guess",
         "MacroF1": "mean F1 over the labels present",
+        "AccAll": "accuracy when rows without a label are wrong",
         **{short[label]: f"accuracy over the rows of {label!r}" for label in labels},
     }
     return Table((*headings, *(short[label] for label in labels), *costs), tuple(rows), meanings)

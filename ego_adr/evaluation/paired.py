@@ -15,7 +15,7 @@ from ego_adr.evaluation.outcomes import Outcome
 if TYPE_CHECKING:
     from ego_adr.taxonomies import Taxonomy
 
-__all__ = ["Difference", "PairedScore", "paired_difference"]
+__all__ = ["Difference", "PairedScore", "compare_to_first", "paired_difference"]
 
 
 class Difference(BaseModel):
@@ -108,6 +108,22 @@ def paired_difference(
         only_second=only_second,
         p_value=_mcnemar(only_first, only_second),
     )
+
+
+def compare_to_first(
+    runs: Sequence[tuple[str, Sequence[Outcome]]], taxonomy: Taxonomy, *, resamples: int = 2000, seed: int = 0
+) -> list[PairedScore]:
+    """Every other run against the first. Runs that share no answered row with it are left out."""
+    found: list[PairedScore] = []
+    for name, outcomes in runs[1:]:
+        first, start = runs[0]
+        answered = {outcome.id for outcome in start if outcome.status == "ok"}
+        if answered & {outcome.id for outcome in outcomes if outcome.status == "ok"}:
+            names = (first, name)
+            found.append(
+                paired_difference(start, outcomes, taxonomy, names=names, resamples=resamples, seed=seed)
+            )
+    return found
 
 
 def _mcnemar(only_first: int, only_second: int) -> float:

@@ -19,7 +19,7 @@ from ego_adr.errors import DataError
 from ego_adr.evaluation.comparing import RunScore, comparison_table, percent, short_names
 from ego_adr.evaluation.metrics import Score, score_outcomes
 from ego_adr.evaluation.outcomes import Outcome, label_reader, outcome_of, truth_names
-from ego_adr.evaluation.paired import PairedScore, paired_difference
+from ego_adr.evaluation.paired import compare_to_first
 from ego_adr.evaluation.pictures import Pictures
 from ego_adr.evaluation.plots import Point, bars, scatter
 from ego_adr.evaluation.sample_data import Entry, sample_data
@@ -186,7 +186,9 @@ def _page(
         scored=[run for run, _ in scored],
         table=table,
         plots=_plots(runs) if scored else [],
-        pairs=_pairs([run for run, _ in scored], taxonomy, resamples),
+        pairs=compare_to_first(
+            [(run.name, run.outcomes) for run, _ in scored[: _MOST_PAIRS + 1]], taxonomy, resamples=resamples
+        ),
         short=short_names(list(taxonomy.names)),
         samples=len(data["samples"]),
         pictures=album.note(),
@@ -275,21 +277,3 @@ def _plots(runs: Sequence[ReportRun]) -> list[tuple[str, Markup, str]]:
             "Over the occurrences of the label; a row with several labels is met by any of them.",
         ),
     ]
-
-
-def _pairs(runs: Sequence[ReportRun], taxonomy: Taxonomy, resamples: int) -> list[PairedScore]:
-    """Every other run against the first, over the rows that both answered."""
-    found = []
-    for run in runs[1 : _MOST_PAIRS + 1]:
-        answered = {outcome.id for outcome in runs[0].outcomes if outcome.status == "ok"}
-        if answered & {outcome.id for outcome in run.outcomes if outcome.status == "ok"}:
-            found.append(
-                paired_difference(
-                    runs[0].outcomes,
-                    run.outcomes,
-                    taxonomy,
-                    names=(runs[0].name, run.name),
-                    resamples=resamples,
-                )
-            )
-    return found

@@ -16,6 +16,7 @@ from ego_adr.benchmarks.samples import Sample
 from ego_adr.errors import DataError
 from ego_adr.evaluation.results import LOG_NAME, LogWriter, alone_in, line_status, mend_log, plan
 from ego_adr.models.base import fingerprint
+from ego_adr.prompting import PromptLibrary
 from ego_adr.types import Detection, Failure, Query
 
 __all__ = [
@@ -106,6 +107,10 @@ def describe_detector(detector: Any) -> dict[str, Any]:
     settings = getattr(detector, "settings", None)
     if is_dataclass(settings) and not isinstance(settings, type):
         found["settings"] = asdict(settings)
+    prompts = getattr(detector, "prompts", None)
+    if isinstance(prompts, PromptLibrary):
+        texts = b"".join(prompts.find(name).read_bytes() for name in sorted(prompts.known_files()))
+        found["prompts"] = hashlib.sha256(texts).hexdigest()[:16]
     taxonomy = getattr(detector, "taxonomy", None)
     if taxonomy is not None:
         found["taxonomy"] = [getattr(taxonomy, "name", ""), getattr(taxonomy, "fingerprint", "")]
@@ -198,6 +203,14 @@ def evaluate(
 
 def result_line(sample: Sample, detection: Detection) -> dict[str, Any]:
     """One line of the log: what was asked, the truth beside it, and the whole detection."""
+    open_end = {}
+    if sample.shown.question is not None:
+        open_end = {
+            "row": sample.row,
+            "question": sample.shown.question,
+            "reference": sample.truth.answer,
+            "answer": detection.evidence[0] if detection.evidence else None,
+        }
     return {
         "id": sample.id,
         "dataset": sample.dataset,
@@ -211,6 +224,7 @@ def result_line(sample: Sample, detection: Detection) -> dict[str, Any]:
         "truth": list(sample.truth.labels),
         "status": detection.status,
         "prediction": detection.label,
+        **open_end,
         "cause": detection.failure.cause if detection.failure else detection.reason,
         "detection": detection.model_dump(mode="json"),
     }
