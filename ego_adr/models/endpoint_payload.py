@@ -9,7 +9,7 @@ from typing import Any
 
 from ego_adr.types import Frame, Request
 
-__all__ = ["ANSWER_FIELD", "TOP_LOGPROBS", "build_payload", "choice_fields", "data_uri"]
+__all__ = ["ANSWER_FIELD", "TOP_LOGPROBS", "build_payload", "choice_fields", "data_uri", "jpeg"]
 
 #: Most alternatives a token that the protocol allows to ask for.
 TOP_LOGPROBS = 20
@@ -71,13 +71,18 @@ def choice_fields(way: str, choices: Sequence[str]) -> dict[str, Any]:
     return {}
 
 
-def data_uri(frame: Frame, *, quality: int = 92) -> str:
-    """A frame as ``data:image/jpeg;base64,...``; colours are not subsampled, so small marks stay as they are."""
+def jpeg(frame: Frame, *, quality: int = 92) -> bytes:
+    """A frame as a JPEG file; colours are not subsampled, so small marks stay as they are."""
     from PIL import Image
 
     buffer = io.BytesIO()
     Image.fromarray(frame.array).save(buffer, format="JPEG", quality=quality, subsampling=0)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+    return buffer.getvalue()
+
+
+def data_uri(frame: Frame, *, quality: int = 92) -> str:
+    """A frame as ``data:image/jpeg;base64,...``."""
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg(frame, quality=quality)).decode("ascii")
 
 
 def _picture_parts(frames: Sequence[Frame], quality: int) -> list[dict[str, Any]]:

@@ -1,0 +1,270 @@
+"""Other agents as models: ``a2a:http://host:port``, asked in the published way."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from ego_adr.agents.sdk import require_sdk
+from ego_adr.errors import EgoADRError, InputError
+from ego_adr.parsing import Unparsed, parse_label
+from ego_adr.prompting import PromptLibrary
+from ego_adr.taxonomies import Taxonomy, load_taxonomy
+from ego_adr.types import Detection, Exchange, Failure, ProcedureBank, Query, Reply, Request, StageUse
+
+if TYPE_CHECKING:
+    from ego_adr.agents.talking import Said
+
+__all__ = ["AgentModel", "load_agent"]
+
+_T = TypeVar("_T")
+
+
+def load_agent(
+    name: str,
+    *,
+    timeout: float = 300.0,
+    patience: float = 120.0,
+    concurrency: int = 4,
+    prompts: str | PathLike[str] | None = None,
+    taxonomy: Taxonomy | str | PathLike[str] | None = None,
+) -> AgentModel:
+    """The agent behind ``a2a:http://host:port``, of either version of the protocol.
+
+    Args:
+        timeout: seconds that an answer may take, polling included.
+        patience: most seconds to wait for an agent that says it is busy.
+        concurrency: most questions under way at once.
+        prompts: a folder that overrides single prompt files (``a2a/multiple-choice.md``).
+        taxonomy: labels that are asked for.
+
+    Raises:
+        InputError: the address cannot be used.
+        ServerError: there is no agent at that address.
+        ResourceError: the A2A packages are missing or of another range.
+    """
+    require_sdk()
+    if timeout <= 0 or patience < 0 or concurrency < 1:
+        raise InputError(f"{name}: timeout must be above 0, patience 0 or more, concurrency 1 or more.")
+    url = name.strip()
+    if url.casefold().startswith("a2a:"):
+        url = url[4:].strip()
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+        raise InputError(f"{name!r} is no agent's address; it looks like a2a:http://host:port.")
+    agent = AgentModel(
+        url.rstrip("/"),
+        timeout=timeout,
+        patience=patience,
+        concurrency=concurrency,
+        prompts=PromptLibrary(prompts),
+        taxonomy=taxonomy if isinstance(taxonomy, Taxonomy) else load_taxonomy(taxonomy),
+    )
+    agent.connect()
+    return agent
+
+
+class AgentModel:
+    """An agent under test. `detect_many` asks it what `ego_adr.EgoADR` would be asked; see `load_agent`.
+
+    It has no fingerprint, since nobody can tell when its answers change: nothing of it is cached. The agent opens
+    the videos, so their paths are sent as they are.
+    """
+
+    #: The evaluation need not find the videos: the agent opens them.
+    opens_videos_itself = True
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float,
+        patience: float,
+        concurrency: int,
+        prompts: PromptLibrary,
+        taxonomy: Taxonomy,
+    ) -> None:
+        self.url = url
+        self.name = f"a2a:{url}"
+        self.batch_size = 2 * concurrency
+        self.taxonomy = taxonomy
+        self._timeout = timeout
+        self._patience = patience
+        self._concurrency = concurrency
+        self._library = prompts
+
+    def connect(self) -> str:
+        """Fetch the agent's card and return the name in it.
+
+        Raises:
+            ServerError: there is none.
+        """
+        from ego_adr.agents.talking import fetch_card_name
+
+        return _run(fetch_card_name(self.url, min(self._timeout, 30.0)))
+
+    def detect_many(self, queries: Sequence[Query]) -> list[Detection]:
+        """Ask about each step, at most ``concurrency`` at once; detections in the order of the queries.
+
+        An agent that is gone, silent or refuses makes a failed detection by its cause, never an exception.
+        """
+        if not queries:
+            return []
+        texts: list[str | Failure] = []
+        for query in queries:
+            try:
+                texts.append(self.question(query))
+            except EgoADRError as exc:
+                texts.append(Failure(cause=exc.cause, message=str(exc)))
+        sent = [text for text in texts if isinstance(text, str)]
+        said = iter(self._ask([(text, ()) for text in sent]))
+        return [
+            self._detection(query, text, next(said)) if isinstance(text, str) else _unasked(query, text)
+            for query, text in zip(queries, texts, strict=True)
+        ]
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """Send prompts as they are, with their pictures as files: for agents that take any question."""
+        from ego_adr.models.endpoint_payload import jpeg
+
+        sent = [(request.prompt, tuple(jpeg(frame) for frame in request.frames)) for request in requests]
+        return [
+            Reply(text=said.text, notes=said.notes)
+            if said.failure is None
+            else Reply(text="", finish_reason="failed", failure=said.failure)
+            for said in self._ask(sent)
+        ]
+
+    def question(self, query: Query) -> str:
+        """What is sent for a query: the published tags, the question made of ``a2a/multiple-choice.md``.
+
+        Raises:
+            InputError: pictures in place of a video file, or a procedure that cannot be read.
+        """
+        source = query.clip.source
+        if not isinstance(source, (str, PathLike)):
+            raise InputError("an agent is asked about a video file; this clip is a list of pictures.")
+        prompt = self._library.render(
+            "a2a/multiple-choice",
+            labels=[label.model_dump() for label in self.taxonomy.labels],
+            procedure=_procedure_text(query.procedure),
+            action=query.action,
+        )
+        start, end = query.clip.start, query.clip.end
+        if start is None and end is None:
+            start = end = -1  # the published mark for the whole video
+        tags = {
+            "video_path": os.fspath(source),
+            "question": prompt.text,
+            "start_ts": 0 if start is None else start,
+            "end_ts": "" if end is None else end,
+        }
+        return "\n".join(f"<{name}>{value}</{name}>" for name, value in tags.items())
+
+    # ------------------------------------------------------------------------------------------------
+
+    def _ask(self, sent: Sequence[tuple[str, tuple[bytes, ...]]]) -> list[Said]:
+        from ego_adr.agents.talking import ask_agent
+
+        if not sent:
+            return []
+        return _run(
+            ask_agent(
+                self.url, sent, timeout=self._timeout, patience=self._patience, concurrency=self._concurrency
+            )
+        )
+
+    def _detection(self, query: Query, sent: str, said: Said) -> Detection:
+        held = _whole_detection(said.data)
+        exchange = Exchange(
+            stage="classify",
+            prompt=sent,
+            reply=said.text if said.failure is None else said.failure.message,
+            finish_reason="stop" if said.failure is None else "failed",
+            model=self.name,
+        )
+        source = query.clip.source
+        common: dict[str, Any] = {
+            "id": query.id,
+            "video": os.fspath(source) if isinstance(source, (str, PathLike)) else None,
+            "action": query.action,
+            "model": self.name,
+            "taxonomy": self.taxonomy.name,
+        }
+        if said.failure is not None:
+            return Detection(
+                status="failed", failure=said.failure, route="agent", exchanges=(exchange,), **common
+            )
+        if held is not None:
+            return held.model_copy(update={**common, "exchanges": (*held.exchanges, exchange)})
+        warnings = [*said.notes]
+        if query.narration is not None:
+            warnings.append("the given narration was not sent: agents see the video themselves")
+        verdict = parse_label(said.text, self.taxonomy)
+        use = (StageUse(stage="classify", calls=1, seconds=said.seconds),)
+        if isinstance(verdict, Unparsed):
+            return Detection(
+                status="unparsed",
+                reason=verdict.reason,
+                route="agent",
+                warnings=tuple(warnings),
+                stages=use,
+                exchanges=(exchange,),
+                **common,
+            )
+        return Detection(
+            status="ok",
+            label=verdict.label,
+            labels=verdict.labels,
+            is_error=self.taxonomy.require(verdict.label).is_error,
+            route="agent",
+            evidence=verdict.evidence,
+            warnings=tuple(warnings),
+            stages=use,
+            exchanges=(exchange,),
+            **common,
+        )
+
+
+def _unasked(query: Query, failure: Failure) -> Detection:
+    return Detection(status="failed", failure=failure, id=query.id, action=query.action, route="agent")
+
+
+def _whole_detection(data: Sequence[Any]) -> Detection | None:
+    """A detection that an agent of ours sent along."""
+    for held in data:
+        if isinstance(held, dict) and {"status", "exchanges", "route"} <= set(held):
+            try:
+                return Detection.model_validate(
+                    {k: v for k, v in held.items() if k in Detection.model_fields}
+                )
+            except ValidationError:
+                return None  # of another version: its text is read
+    return None
+
+
+def _procedure_text(procedure: str | PathLike[str] | ProcedureBank) -> str:
+    if isinstance(procedure, ProcedureBank):
+        return procedure.text
+    if isinstance(procedure, str):
+        return procedure
+    from ego_adr.procedure.bank import read_procedure
+
+    return read_procedure(procedure).text
+
+
+def _run(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run to the end, also where a loop is running already (notebooks, servers)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, work).result()

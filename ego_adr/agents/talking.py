@@ -1,0 +1,227 @@
+"""Talking to an agent: its card at the new place or the old one, messages, tasks that finish later, and patience."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
+from a2a.client.errors import A2AClientTimeoutError, AgentCardResolutionError
+from a2a.helpers import get_data_parts, get_text_parts, new_message, new_raw_part, new_text_part
+from a2a.types import AgentCard, GetTaskRequest, Message, Role, SendMessageRequest, Task, TaskState
+from a2a.utils.errors import A2AError
+
+from ego_adr.agents.serving import CARD_PATHS
+from ego_adr.errors import ServerError
+from ego_adr.types import Failure
+
+__all__ = ["Said", "ask_agent", "fetch_card", "fetch_card_name"]
+
+_DONE = {
+    TaskState.TASK_STATE_COMPLETED,
+    TaskState.TASK_STATE_FAILED,
+    TaskState.TASK_STATE_CANCELED,
+    TaskState.TASK_STATE_REJECTED,
+    TaskState.TASK_STATE_INPUT_REQUIRED,
+    TaskState.TASK_STATE_AUTH_REQUIRED,
+}
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What an agent said to one message: text and data parts, or why there are none."""
+
+    text: str = ""
+    data: tuple[Any, ...] = ()
+    failure: Failure | None = None
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+async def fetch_card(http: httpx.AsyncClient, url: str) -> AgentCard:
+    """The card of the agent at an address: at its place since 0.3, else at the one before.
+
+    Raises:
+        ServerError: there is none; the message says what answered.
+    """
+    tried: list[str] = []
+    for path in CARD_PATHS:
+        try:
+            card = await A2ACardResolver(http, url, path).get_agent_card()
+        except AgentCardResolutionError as exc:
+            tried.append(f"{path}: {exc.message}")
+            if exc.status_code in (404, 405, 410):
+                continue
+            break
+        if not card.supported_interfaces:
+            raise ServerError(f"the agent at {url} has a card without an address: it cannot be asked.")
+        return card
+    raise ServerError(f"there is no agent at {url}. Is it running? ({'; '.join(tried)})")
+
+
+async def fetch_card_name(url: str, timeout: float) -> str:
+    """The name on an agent's card."""
+    async with _http(url, timeout) as http:
+        return str((await fetch_card(http, url)).name)
+
+
+async def ask_agent(
+    url: str,
+    sent: Sequence[tuple[str, tuple[bytes, ...]]],
+    *,
+    timeout: float,
+    patience: float,
+    concurrency: int,
+) -> list[Said]:
+    """Send messages, each of its own context, and return what was said in their order.
+
+    Args:
+        sent: text and JPEG files of each message.
+        timeout: seconds an answer may take.
+        patience: seconds to wait, all in all, for an agent that says it is busy.
+        concurrency: most messages under way at once.
+    """
+    gate = asyncio.Semaphore(concurrency)
+    async with _http(url, timeout) as http:
+        try:
+            card = await fetch_card(http, url)
+            client = _client(http, card, url)
+        except (ServerError, ValueError) as exc:
+            gone = Failure(cause="agent unreachable", message=str(exc))
+            return [Said(failure=gone) for _ in sent]
+
+        async def one(text: str, files: tuple[bytes, ...]) -> Said:
+            async with gate:
+                begin = time.perf_counter()
+                said = await _patiently(client, text, files, timeout, patience)
+                return Said(said.text, said.data, said.failure, said.notes, time.perf_counter() - begin)
+
+        return list(await asyncio.gather(*(one(text, files) for text, files in sent)))
+
+
+async def _patiently(
+    client: Client, text: str, files: tuple[bytes, ...], timeout: float, patience: float
+) -> Said:
+    waited, pause = 0.0, 1.0
+    while True:
+        try:
+            return await asyncio.wait_for(_once(client, text, files), timeout)
+        except (asyncio.TimeoutError, A2AClientTimeoutError):
+            message = f"the agent gave no answer within {timeout:g} s (timeout=...)."
+            return Said(failure=Failure(cause="timeout", message=message))
+        except A2AError as exc:
+            cause, wait = _cause(exc)
+            if cause == "busy" and waited + (wait or pause) <= patience:
+                waited += wait or pause
+                await asyncio.sleep(wait or pause)
+                pause = min(2 * pause, 15.0)
+                continue
+            return Said(failure=Failure(cause=cause, message=str(exc.message)))
+        except Exception as exc:
+            # a stranger may send anything; what breaks the reading of it is that sample's failure
+            message = f"the agent's answer cannot be read ({type(exc).__name__}: {str(exc)[:300]})."
+            return Said(failure=Failure(cause="agent", message=message))
+
+
+async def _once(client: Client, text: str, files: tuple[bytes, ...]) -> Said:
+    parts = [new_text_part(text), *(new_raw_part(data, media_type="image/jpeg") for data in files)]
+    request = SendMessageRequest(message=new_message(parts, role=Role.ROLE_USER))
+    task: Task | None = None
+    async for event in client.send_message(request):
+        if event.HasField("message"):
+            return _of_message(event.message)
+        if event.HasField("task"):
+            task = event.task
+    if task is None:
+        return Said(
+            failure=Failure(cause="agent", message="the agent's answer holds neither a message nor a task.")
+        )
+    pause = 0.5
+    while task.status.state not in _DONE:
+        await asyncio.sleep(pause)
+        pause = min(1.5 * pause, 5.0)
+        task = await client.get_task(GetTaskRequest(id=task.id))
+    return _of_task(task)
+
+
+def _of_message(message: Message) -> Said:
+    texts, data = get_text_parts(message.parts), get_data_parts(message.parts)
+    if not texts and not data:
+        return Said(
+            failure=Failure(cause="agent", message="the agent's message holds neither text nor data.")
+        )
+    # the first text part is the answer; agents put details behind it
+    return Said(text=texts[0].strip() if texts else "", data=tuple(data))
+
+
+def _of_task(task: Task) -> Said:
+    """The text of a finished task: of its artifacts, else of its status, else of the agent's last message."""
+    places = [artifact.parts for artifact in task.artifacts]
+    places.append(task.status.message.parts)
+    places += [message.parts for message in reversed(task.history) if message.role == Role.ROLE_AGENT]
+    texts = [text for parts in places for text in get_text_parts(parts) if text.strip()]
+    data = tuple(held for parts in places for held in get_data_parts(parts))
+    if task.status.state == TaskState.TASK_STATE_COMPLETED:
+        if not texts and not data:
+            return Said(
+                failure=Failure(
+                    cause="agent", message="the agent's task is done and holds neither text nor data."
+                )
+            )
+        return Said(text=texts[0].strip() if texts else "", data=data)
+    state = TaskState.Name(task.status.state).removeprefix("TASK_STATE_").replace("_", " ").lower()
+    told = get_text_parts(task.status.message.parts)
+    cause = next((h["cause"] for h in data if isinstance(h, dict) and isinstance(h.get("cause"), str)), None)
+    if cause is None:
+        failure: dict[str, Any] = next(
+            (h["failure"] for h in data if isinstance(h, dict) and isinstance(h.get("failure"), dict)), {}
+        )
+        cause = failure.get("cause") if isinstance(failure.get("cause"), str) else None
+    message = f"the agent's task is {state}: {told[0] if told else 'it does not say why'}"
+    return Said(failure=Failure(cause=cause or f"agent: task {state}", message=message), data=data)
+
+
+def _cause(exc: A2AError) -> tuple[str, float | None]:
+    """The word a refusal is counted under, and the seconds it asks to wait."""
+    data = exc.data if isinstance(exc.data, dict) else {}
+    given = data.get("cause")
+    wait = data.get("retry_after_s")
+    seconds = float(wait) if isinstance(wait, (int, float)) and 0 < wait < 3600 else None
+    if isinstance(given, str) and given:
+        return given, seconds
+    text = str(exc.message)
+    root = exc.__cause__
+    if isinstance(root, httpx.HTTPStatusError) and root.response.status_code in (429, 503):
+        return "busy", None
+    if isinstance(root, httpx.RequestError):
+        return "agent unreachable", None
+    if text.casefold().startswith("busy"):
+        return "busy", seconds
+    return "agent refused", None
+
+
+def _client(http: httpx.AsyncClient, card: AgentCard, url: str) -> Client:
+    """A client of the agent. A card that tells the agent's own loopback address is read as the address we know."""
+    asked = urlsplit(url)
+    for interface in card.supported_interfaces:
+        told = urlsplit(interface.url)
+        if told.hostname in (*_HERE, "0.0.0.0") and (
+            told.hostname not in _HERE or asked.hostname not in _HERE
+        ):
+            interface.url = urlunsplit((asked.scheme, asked.netloc, told.path or "/", told.query, ""))
+    config = ClientConfig(
+        streaming=False, httpx_client=http, accepted_output_modes=["text/plain", "application/json"]
+    )
+    return ClientFactory(config).create(card)
+
+
+def _http(url: str, timeout: float) -> httpx.AsyncClient:
+    # httpx gives up after 5 s by itself; video takes longer. Proxies have no business on one machine.
+    here = urlsplit(url).hostname in _HERE
+    return httpx.AsyncClient(timeout=httpx.Timeout(timeout, connect=min(timeout, 15.0)), trust_env=not here)
