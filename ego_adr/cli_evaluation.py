@@ -227,15 +227,19 @@ def merge(
 ) -> None:
     """Put the shards of a run together; every sample counts once."""
     with console.report_errors(as_json):
-        from ego_adr.evaluation.merging import merge_runs
+        from ego_adr.evaluation.merging import merge_runs, shards_by_run
 
-        count, notes = merge_runs(paths, out)
-        if as_json:
-            console.print_json({"out": str(out), "samples": count, "notes": notes})
-        else:
+        merged = []
+        for name, folders in shards_by_run(paths).items():
+            count, notes = merge_runs(folders, out / name)
+            merged.append({"folder": str(out / name), "samples": count, "notes": notes})
             for note in notes:
                 console.note(note)
-            console.out().print(f"{count:,} samples in {out}", markup=False)
+        if as_json:
+            console.print_json({"runs": merged})
+        else:
+            for run in merged:
+                console.out().print(f"{run['samples']:,} samples in {run['folder']}", markup=False)
 
 
 # ------------------------------------------------------------------------------------------------- pieces

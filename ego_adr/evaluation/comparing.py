@@ -70,7 +70,7 @@ def comparison_table(runs: Sequence[RunScore], *, blind: bool = True) -> Table:
     everything correct, and the rules that read a giveaway.
     """
     labels = [name for name, entry in runs[0].score.labels.items() if entry.occurrences] if runs else []
-    short = short_names(labels)
+    short = short_names(list(runs[0].score.labels)) if runs else {}
     headings = ("Rows", "Acc", "Pre", "Rec", "F1", "TP", "BalAcc", "AUROC", "MacroF1")
     costs = ("AccAll", "Unparsed", "Failed", "Calls", "Tokens", "Seconds")
     rows: list[tuple[str, str, tuple[Cell, ...]]] = []

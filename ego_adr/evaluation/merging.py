@@ -9,12 +9,28 @@ from pathlib import Path
 from typing import Any
 
 from ego_adr.errors import DataError
+from ego_adr.evaluation.predictions import find_logs
 from ego_adr.evaluation.results import LOG_NAME, LogWriter, alone_in, line_status, read_log
 from ego_adr.evaluation.runner import MANIFEST
 
-__all__ = ["merge_runs"]
+__all__ = ["merge_runs", "shards_by_run"]
 
 _SHARD = ("shard", "total", "name")
+
+
+def shards_by_run(folders: Sequence[str | PathLike[str]]) -> dict[str, list[Path]]:
+    """The shards at the paths by the name of their run: folders of runs, or folders that hold several runs.
+
+    Raises:
+        DataError: when a path holds no run.
+    """
+    found: dict[str, list[Path]] = {}
+    for folder in folders:
+        place = Path(folder)
+        alone = (place / LOG_NAME).is_file()
+        for log in find_logs(place):
+            found.setdefault("" if alone else log.parent.name, []).append(log.parent)
+    return found
 
 
 def merge_runs(folders: Sequence[str | PathLike[str]], out: str | PathLike[str]) -> tuple[int, list[str]]:

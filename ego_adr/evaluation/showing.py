@@ -77,27 +77,27 @@ def show_scores(scored: Sequence[tuple[str, Score]], console: Console) -> None:
 
 
 def show_pairs(pairs: Sequence[PairedScore], console: Console) -> None:
-    """Differences to the first run, row by row."""
-    if not pairs:
-        return
-    metrics = list(pairs[0].metrics)
-    table = _table(
-        f"Difference to {_plain(pairs[0].first)} on the rows that both answered (percent points)",
-        ["Run", "Rows", *(metric.replace("_", " ") for metric in metrics), "p"],
-    )
+    """Differences to the first run, row by row; a table a run."""
     for pair in pairs:
-        cells = []
-        for metric in metrics:
-            found = pair.metrics.get(metric)
-            span = (
-                f"\n[dim]{100 * found.interval[0]:+.1f} to {100 * found.interval[1]:+.1f}[/dim]"
-                if found and found.interval
-                else ""
+        table = _table(
+            f"{_plain(pair.second)} less {_plain(pair.first)}, on the {pair.rows:,} rows that both answered",
+            ["Percent", "First", "Second", "Difference", "95 % interval"],
+        )
+        for metric, found in pair.metrics.items():
+            span = found.interval
+            table.add_row(
+                metric.replace("_", " "),
+                f"{100 * found.first:.1f}",
+                f"{100 * found.second:.1f}",
+                f"{100 * found.difference:+.1f}",
+                f"{100 * span[0]:+.1f} to {100 * span[1]:+.1f}" if span else "–",
             )
-            cells.append(f"{100 * found.difference:+.1f}{span}" if found else "–")
-        p = "<0.001" if pair.p_value < 0.001 else f"{pair.p_value:.3f}"
-        table.add_row(_plain(pair.second), f"{pair.rows:,}", *cells, p)
-    console.print(table)
+        console.print(table)
+        p = "p < 0.001" if pair.p_value < 0.001 else f"p = {pair.p_value:.3f}"
+        console.print(
+            f"only the first right: {pair.only_first:,}; only the second: {pair.only_second:,} (exact McNemar, {p})",
+            style="dim",
+        )
 
 
 def show_open(scored: Mapping[str, OpenScore], console: Console) -> None:
