@@ -124,7 +124,8 @@ def read_ratings(paths: Sequence[str | PathLike[str]]) -> dict[str, dict[str, fl
             name = row.get("answer_id") or row.get("id") or row.get("sample_id")
             if name in (None, ""):
                 raise DataError(f"{path.name}, {where} has no id.")
-            rater = row.get("rater") or row.get("judge")
+            # A table of one column a rater may well have a column called "judge".
+            rater = row.get("rater") or row.get("judge") if "score" in row else None
             if rater:
                 _add(found, str(rater), str(name), row.get("score"), f"{path.name}, {where}")
                 continue
