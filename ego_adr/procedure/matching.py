@@ -38,8 +38,7 @@ def match_step(
     Args:
         query: the action; a "Verb-" prefix is taken off (`clean_action`).
         steps: a bank, steps, or their texts.
-        method: ``published`` (the paper's) or ``recommended`` (word and character TF-IDF together, with what a
-            pronoun stands for taken from the step before).
+        method: ``published`` (the paper's) or ``recommended`` (word and character TF-IDF together).
 
     Returns:
         The match. ``index`` is None for an empty bank, and for a query without a word of its own (function words or
@@ -156,29 +155,11 @@ def _cosines(query: str, texts: Sequence[str], **options: Any) -> list[float]:
 def _recommended(query: str, texts: Sequence[str]) -> list[float]:
     """Mean of two cosines: content words (uni- and bigrams, sublinear), and characters 3 to 5 inside words.
 
-    Characters see through inflections and compounds, words keep near spellings apart. A step that speaks of
-    "it" or "them" borrows the words of the step before.
+    Characters see through inflections and compounds, words keep near spellings apart.
     """
-    borrowed = _with_antecedents(texts)
     stop = sorted(splitting_words().function_words)
     words = _cosines(
-        query,
-        borrowed,
-        analyzer="word",
-        token_pattern=_TOKEN,
-        ngram_range=(1, 2),
-        stop_words=stop,
-        sublinear_tf=True,
+        query, texts, analyzer="word", token_pattern=_TOKEN, ngram_range=(1, 2), stop_words=stop, sublinear_tf=True
     )
-    characters = _cosines(query, borrowed, analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
+    characters = _cosines(query, texts, analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
     return [(w + c) / 2 for w, c in zip(words, characters, strict=True)]
-
-
-def _with_antecedents(texts: Sequence[str]) -> list[str]:
-    pronouns = splitting_words().pronouns
-    return [
-        f"{text} {texts[i - 1]}"
-        if i and any(word in pronouns for word in re.findall(r"[^\W_]+", text))
-        else text
-        for i, text in enumerate(texts)
-    ]

@@ -34,7 +34,6 @@ class SplittingWords:
     no_steps: frozenset[str]
     steps: frozenset[str]
     function_words: frozenset[str]
-    pronouns: frozenset[str]
     lead_ins: frozenset[str]
     verbs: frozenset[str]
     gerunds: frozenset[str]
@@ -55,7 +54,6 @@ def splitting_words() -> SplittingWords:
         no_steps=frozenset(map(str, data["no-steps"])),
         steps=frozenset(map(str, data["steps"])),
         function_words=frozenset(str(w) for w in data["function-words"]),
-        pronouns=frozenset(map(str, data["pronouns"])),
         lead_ins=frozenset(map(str, data["lead-ins"])),
         verbs=frozenset(verbs | set(map(str, data["more-verbs"]))),
         gerunds=frozenset(_gerund(verb) for verb in verbs),

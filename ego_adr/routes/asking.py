@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
-from ego_adr.errors import ModelNotFoundError, ScriptExhaustedError, VideoError
+from ego_adr.errors import InputError, ModelNotFoundError, ScriptExhaustedError
 from ego_adr.models.base import VideoLLM
 from ego_adr.models.failing import failed
 from ego_adr.routes.base import Case
@@ -140,7 +140,7 @@ class Asker:
         for case in part:
             try:
                 found.append((case, self._load(case)))
-            except VideoError as exc:
+            except InputError as exc:
                 found.append((case, Failure(cause=exc.cause, message=str(exc))))
         return found
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 
 from ego_adr.errors import ProcedureError
-from ego_adr.procedure.bank import is_structured, read_procedure, segment_with_model
+from ego_adr.procedure.bank import bank_from_reply, is_structured, read_procedure
 from ego_adr.procedure.matching import clean_action, match_step, read_step_reply, step_match_at
 from ego_adr.routes.base import Case, Kit
 from ego_adr.types import ProcedureBank, Reply, Request, StepMatch
@@ -53,7 +53,7 @@ def _bank(
             return Request(prompt=prompt.text, max_tokens=prompt.max_tokens)
 
         def take(_: Case, reply: Reply) -> None:
-            found.append(segment_with_model(read.text, reply, title=read.title))
+            found.append(bank_from_reply(read, reply))
 
         kit.asker.text("bank", model, [case], build, take)
     except ProcedureError as exc:
