@@ -43,9 +43,11 @@ _SPACE = r"[\s\-]+"
 _BEGIN, _END = r"(?<![A-Za-zÀ-ɏ0-9])", r"(?![A-Za-zÀ-ɏ0-9])"
 _CLAUSE_BEGINS = r"(?:(?<=[,;:.!?()\n])\s*|^\s*)"
 _CLAUSE_ENDS = r"(?=\s*(?:[,;:.!?()\n]|[-–—]\s|$))"
-_MARKS = (":", "=", "-")
+_MARKS = (":", "=", "-", ",")
 _WORD = r"[^\W_]+(?:['’][^\W_]+)*"
-_SIGNS = re.compile(r"\{[^{}]*\}|<[^<>]*>|\.\.\.|!\(|[()\[\]|^]|[^\s{}<>()\[\]|^!]+|.", re.DOTALL)
+_SIGNS = re.compile(
+    r"\{[^{}]*\}|<[^<>]*>|\.\.\.|!\(|[()\[\]|^]|[:,](?=\s|$)|[^\s{}<>()\[\]|^!,]+|.", re.DOTALL
+)
 
 
 class English(BaseModel):
@@ -153,10 +155,9 @@ class _Builder:
         ends = len(self._signs) > 1 and self._signs[-1] == "|"
         self._signs = self._signs[begins : len(self._signs) - ends]
         body = self._sequence(closing=None)
+        word_begins = "" if self._signs[0] in _MARKS else _BEGIN
         word_ends = "" if self._signs[-1] in _MARKS else _END
-        return (
-            f"(?:{_CLAUSE_BEGINS if begins else ''}{_BEGIN}{body}{word_ends}{_CLAUSE_ENDS if ends else ''})"
-        )
+        return f"(?:{_CLAUSE_BEGINS if begins else ''}{word_begins}{body}{word_ends}{_CLAUSE_ENDS if ends else ''})"
 
     def body(self) -> str:
         """The phrase as a part of another one: no marks of clauses, no bounds of words."""
@@ -165,7 +166,7 @@ class _Builder:
     def _sequence(self, closing: str | None) -> str:
         """Signs up to ``closing``; alternatives only inside brackets."""
         alternatives: list[str] = []
-        made, solid = "", False  # solid: a word that must be there has been made, so that a space leads on
+        made, space = "", ""  # space: what parts the next word from what is already there
         while self._at < len(self._signs):
             sign = self._signs[self._at]
             self._at += 1
@@ -173,21 +174,20 @@ class _Builder:
                 return "|".join([*alternatives, made])
             if sign == "|" and closing is not None:
                 alternatives.append(made)
-                made, solid = "", False
+                made, space = "", ""
             elif sign == "[":
                 optional = f"(?:{self._sequence(']')})"
                 # an option brings its own space, so that leaving it out leaves no gap
-                made += f"(?:{_SPACE}{optional})?" if solid else f"(?:{optional}{_SPACE})?"
+                made += f"(?:{space}{optional})?" if space else f"(?:{optional}{_SPACE})?"
             elif sign == "...":
                 made += _GAP
             elif sign in _MARKS:
-                made += rf"\s*{sign}"
+                made, space = made + rf"\s*{sign}", r"\s*"
             elif sign == "!(":
-                made += f"(?!{_SPACE if solid else ''}(?:{self._sequence(')')}){_END})"
+                made += f"(?!{space}(?:{self._sequence(')')}){_END})"
             else:
                 piece = f"(?:{self._sequence(')')})" if sign == "(" else self._word(sign)
-                made += _SPACE + piece if solid else piece
-                solid = True
+                made, space = made + space + piece, _SPACE
         if closing is not None:
             raise ValueError(f"{self._phrase!r} lacks a {closing!r}")
         return made
@@ -208,7 +208,7 @@ class _Builder:
             return "(?:" + "|".join(_Builder(word, self._language).body() for word in words) + ")"
         if sign[0] == "*":
             return f"(?:{_WORD})" if sign == "*" else rf"(?:[^\W_]*{re.escape(sign[1:])})"
-        if sign in tuple("{}<>()[]|^!"):
+        if sign[0] in "{}<>()[]|^!":
             raise ValueError(f"{self._phrase!r}: {sign!r} stands alone")
         return re.escape(sign).replace(r"\-", _SPACE)
 

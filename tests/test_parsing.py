@@ -125,7 +125,7 @@ MARKERS = [
     ("Errors: None.", CORRECT),
     ("The error type is Wrong action.", ACTION),
     ("The most likely label is Wrong order.", ORDER),
-    ("My answer is \"Omission\".", OMISSION),
+    ('My answer is "Omission".', OMISSION),
     ("I would classify this as Wrong action.", ACTION),
     ("I'd say Wrong object.", OBJECT),
     ("This should be classified as an Omission.", OMISSION),
@@ -160,7 +160,10 @@ EXPLANATIONS = [
     ("Wrong order\n\nThe salt goes in before the water. No wrong object was used.", ORDER),
     ("Omission\nThe correct tool lies on the table, and the step would have been correct with it.", OMISSION),
     ("correct\n\nThe person does not commit a wrong action or an omission.", CORRECT),
-    ("Wrong object would need another tool, Omission would need a missing step. So it is Wrong action.", ACTION),
+    (
+        "Wrong object would need another tool, Omission would need a missing step. So it is Wrong action.",
+        ACTION,
+    ),
     ("It could be Wrong object, but I conclude Omission.", OMISSION),
     ("This is Wrong action rather than Wrong object.", ACTION),
     ("Instead of Wrong object, this is Wrong action.", ACTION),
@@ -273,7 +276,10 @@ THINKING = [
     ("<think>This is Omission</think>", EMPTY),
     ("[THINK]hm[/THINK]Omission", OMISSION),
     ("◁think▷Wrong object◁/think▷Omission", OMISSION),
-    ("<|channel|>analysis<|message|>Wrong object?<|end|><|start|>assistant<|channel|>final<|message|>Omission", OMISSION),
+    (
+        "<|channel|>analysis<|message|>Wrong object?<|end|><|start|>assistant<|channel|>final<|message|>Omission",
+        OMISSION,
+    ),
     ("<|channel|>analysis<|message|>Wrong object?", TRUNCATED),
 ]
 
@@ -390,11 +396,11 @@ def test_the_public_cases_are_read_as_they_say(load_cases: Callable[[str], list[
         "The answer is {}.",
         "<think>hm</think>{}",
         '{{"label": "{}"}}',
-        "```json\n{{\"label\": \"{}\"}}\n```",
+        '```json\n{{"label": "{}"}}\n```',
         "<answer>{}</answer>",
         "答案：{}。",
         "{}: because the video shows it",
-        "I would label this step as \"{}\".",
+        'I would label this step as "{}".',
         "Explanation: the hand stirs.\n\n{}",
     ],
 )
@@ -410,7 +416,14 @@ def test_a_cut_reply_counts_only_where_the_verdict_stood_before_the_cut() -> Non
     assert cut("Wrong object. The person takes a fork and") == OBJECT
     assert cut("Answer: Omission. The lid is") == OMISSION
     assert cut('{"label": "Wrong order", "evidence": "the sal') == ORDER
-    for text in ("The wrong object was used at first, and", "Correct", "Answer: Correct", "", "<think>so", "Wrong"):
+    for text in (
+        "The wrong object was used at first, and",
+        "Correct",
+        "Answer: Correct",
+        "",
+        "<think>so",
+        "Wrong",
+    ):
         read = parse_label(text, finish_reason="length")
         assert (read.label, read.reason) == (None, "truncated"), text
 
@@ -442,7 +455,13 @@ def test_a_taxonomy_of_ones_own_is_read_by_its_own_names() -> None:
         {
             "name": "soldering",
             "labels": [
-                {"id": "ok", "name": "good joint", "is_error": False, "definition": "shiny", "aliases": ["fine"]},
+                {
+                    "id": "ok",
+                    "name": "good joint",
+                    "is_error": False,
+                    "definition": "shiny",
+                    "aliases": ["fine"],
+                },
                 {"id": "cold", "name": "cold joint", "definition": "dull", "aliases": ["dry joint"]},
                 {"id": "bridge", "name": "bridge", "definition": "two pads in one", "common_word": True},
             ],
@@ -479,7 +498,16 @@ def test_a_very_long_reply_is_read_in_good_time() -> None:
 
 
 def test_brackets_and_quotes_that_do_not_match_do_no_harm() -> None:
-    for text in ("{" * 500, "[" * 500, '{"label": ' * 100, "<answer>" * 100, "\\boxed{" * 50, '"' * 999, "}{][)(", "```" * 99):
+    for text in (
+        "{" * 500,
+        "[" * 500,
+        '{"label": ' * 100,
+        "<answer>" * 100,
+        "\\boxed{" * 50,
+        '"' * 999,
+        "}{][)(",
+        "```" * 99,
+    ):
         assert isinstance(parse_label(text), Unparsed)
 
 
@@ -494,6 +522,12 @@ def test_refusals_are_told_from_narrations() -> None:
     assert is_refusal("I'm sorry, I cannot tell.")
     assert not is_refusal("The person cannot open the jar and takes another one.")
     assert not is_refusal("The hand puts the lid on the pot.")
+    assert not is_refusal("The images do not show the lid being put on. The hand stirs the soup.")
+    assert not is_refusal(
+        "I cannot see the label. The hand takes a bottle, pours oil into the pan, and closes it. Then it stirs."
+    )
+    assert is_refusal("I'm sorry, but I can't tell what happens here. The frames are too dark.")
+    assert is_refusal("As an AI, I cannot view videos. Please provide a description.")
 
 
 def test_the_default_taxonomy_has_the_nine_labels_of_the_paper() -> None:

@@ -16,7 +16,8 @@ __all__ = ["Committed", "Sentence", "Speech", "longest_first", "sentences"]
 
 _ENDS = re.compile(r"(?<=[.!?;])[\"')\]]*\s+|\n+|(?<=;)")
 _JOINS = re.compile(
-    r"[\"')\]]*\s*(?:,|/|&|\+|\band\b|\bor\b|\bnor\b|\bas well as\b|,\s*(?:and|or|nor)\b)?\s*(?:an?|the|of|by)?\s*[\"'(\[]*",
+    r"[\"')\]]*\s*(?:,|/|&|\+|\band\b|\bor\b|\bnor\b|\bas well as\b|,\s*(?:and|or|nor)\b)?"
+    r"\s*(?:an?|the|of|by)?\s*[\"'(\[]*",
     re.IGNORECASE,
 )
 _ALTERNATIVE = re.compile(r"/|\bor\b", re.IGNORECASE)
@@ -86,7 +87,8 @@ class Speech:
         self._partial = re.compile(language.pattern("partial"), re.IGNORECASE)
         foreign = language.names["foreign-negators"]
         self._foreign_before = re.compile(
-            rf"(?<![A-Za-zÀ-ɏ])(?:{longest_first(foreign)})\s*(?:une?|ein|eine|un|una|uma)?\s*[\"'(\[]*\s*$", re.IGNORECASE
+            rf"(?<![A-Za-zÀ-ɏ])(?:{longest_first(foreign)})\s*(?:une?|ein|eine|un|una|uma)?\s*[\"'(\[]*\s*$",
+            re.IGNORECASE,
         )
         self._foreign_after = re.compile(
             rf"[\"')\]]*\s*(?:{longest_first(n for n in foreign if not n.isascii())})", re.IGNORECASE
@@ -127,7 +129,9 @@ class Speech:
         if len(labels) != 1 or re.search(r"[A-Za-zÀ-ɏ]", rest) or not re.search(r"[^\W\dA-Za-zÀ-ɏ]", rest):
             return ()
         first, last = found[0], found[-1]
-        denied = self._foreign_before.search(sentence, 0, first.start()) or self._foreign_after.match(sentence, last.end())
+        denied = self._foreign_before.search(sentence, 0, first.start()) or self._foreign_after.match(
+            sentence, last.end()
+        )
         return () if denied else labels
 
     def _mentions(self, sentence: str) -> list[_Mention]:

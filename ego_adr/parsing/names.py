@@ -23,7 +23,8 @@ _RESIDUE = re.compile(
 )
 _OR = re.compile(r"\bor\b|\beither\b", re.IGNORECASE)
 _JOINER = re.compile(
-    r"[\"']?\s*(?:[,;/|+&]\s*(?:and\b|also\b)?|\band\b|\bas well as\b|\bplus\b|\bor\b)\s*(?:also\s+)?(?:an?\s+|the\s+)?[\"']?",
+    r"[\"']?\s*(?:[,;/|+&]\s*(?:and\b|also\b)?|\band\b|\bas well as\b|\bplus\b|\bor\b)"
+    r"\s*(?:also\s+)?(?:an?\s+|the\s+)?[\"']?",
     re.IGNORECASE,
 )
 # after a name that is also an everyday word: the end, a mark, or a word that begins a reason
@@ -140,7 +141,9 @@ class Names:
     def lead(self, text: str, start: int = 0) -> Lead | None:
         """The labels that open ``text[start:]`` after marks, numbering and words such as "a case of"."""
         at = self._skip(text, start)
-        if self._hedged.match(text, at) or self._negator.match(text, at) and not self._every.match(text, at):
+        if self._hedged.match(text, at) or (
+            self._negator.match(text, at) and not self._every.match(text, at)
+        ):
             return None
         match = self._every.match(text, at)
         if match is None or not self.stands_alone(match) or _QUESTION.match(text, match.end()):

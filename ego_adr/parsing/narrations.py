@@ -116,7 +116,7 @@ def _repair(narration: str, taxonomy: Taxonomy, findings: list[_Finding]) -> _Fi
             for phrase in label.repairs:
                 for match in phrase.finditer(sentence.text):
                     start, end = sentence.start + match.start(), sentence.start + match.end()
-                    behind = any(end > m.end and start >= m.start for m in mistakes)
+                    behind = any(end > m.end for m in mistakes)
                     if behind and _stated(sentence.text, match.start(), match.end()):
                         return _Finding(label, start, end, match.group().strip())
     return None

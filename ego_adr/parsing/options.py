@@ -198,7 +198,8 @@ def _inline_runs(text: str, names: Names) -> list[list[_Item]]:
             end=match.end(),
             number=(number.group("num") or number.group("bare")) if number else None,
         )
-        joined = runs and item.label.id not in {i.label.id for i in runs[-1]} and _BETWEEN.fullmatch(text[last_end : match.start()]) is not None
+        held = {other.label.id for other in runs[-1]} if runs else {item.label.id}
+        joined = item.label.id not in held and _BETWEEN.fullmatch(text, last_end, match.start()) is not None
         if joined:
             runs[-1].append(item)
         else:

@@ -70,12 +70,20 @@ def parse_label(
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text says that its writer cannot or will not tell."""
-    return _refusal(plain(text)) is not None
+    """Whether a text does not do what was asked but says that its writer cannot or will not.
+
+    A narration that also tells what is seen is none, whatever it cannot make out: the first sentence must refuse,
+    and at least half of all sentences must.
+    """
+    said = [sentence.text for sentence in sentences(plain(text))]
+    if not said or _language().refusals.search(said[0]) is None:
+        return False
+    return 2 * sum(_refusal(sentence) is not None for sentence in said) >= len(said)
 
 
 def _refusal(text: str) -> str | None:
-    match = _language().refusals.search(text)
+    words = _language()
+    match = words.refusals.search(text) or words.doubts.search(text)
     return match.group() if match else None
 
 
@@ -84,9 +92,9 @@ class _Language:
 
     def __init__(self, language: English) -> None:
         foreign = language.names
-        self.refusals = _compiled(
-            language.pattern("refusals"), *(map(re.escape, foreign["foreign-refusals"]))
-        )
+        self.refusals = _compiled(language.pattern("refusals"), *map(re.escape, foreign["foreign-refusals"]))
+        self.doubts = _compiled(language.pattern("doubts"))
+
         marks = r"\s*(?:[:=：]|-(?=\s)|(?=[\"'(\[]))\s*"
         self.markers = _compiled(
             language.pattern("answer-markers"),
@@ -188,7 +196,9 @@ class _Reader:
             if question is not None:
                 answered = self._answered(question, sentence)
                 if answered:
-                    claims.append(Claim(answered, sentence.end, 1, f"{question.text.strip()} {sentence.text.strip()}"))
+                    claims.append(
+                        Claim(answered, sentence.end, 1, f"{question.text.strip()} {sentence.text.strip()}")
+                    )
             question = sentence if sentence.asks else None
             if question is not None:
                 continue
@@ -313,5 +323,3 @@ def _prose_with_places(fields: Structured) -> tuple[str, list[Claim]]:
 
 def _compiled(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
-
-

@@ -227,11 +227,11 @@ class _Reader:
         if len(numbers) == len(known):
             top = max(numbers.values())
             best = [key for key, value in numbers.items() if value == top]
-            return (known[best[0]],) if len(best) == 1 else None  # type: ignore[return-value]
+            return (known[best[0]],) if len(best) == 1 else None
         said = {key: _truth(data[key], self._yes, self._no) for key in known}
         if None in said.values():
             return None
-        return unique(known[key] for key, value in said.items() if value) or None  # type: ignore[misc]
+        return unique(known[key] for key, value in said.items() if value) or None
 
     def _numbered(self, value: str) -> tuple[Label, ...] | None:
         label = self._by_number.get(value.removesuffix(".0").upper())
