@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ego_adr.evaluation.outcomes import Outcome
@@ -47,4 +46,13 @@ def _by_giveaway(giveaway: str, label: str, otherwise: str) -> Callable[[Outcome
 
 
 def _answer(outcome: Outcome, label: str) -> Outcome:
-    return replace(outcome, status="ok", label=label, labels=(label,), p_error=None, cause=None, reply=None)
+    return Outcome(
+        id=outcome.id,
+        truth=outcome.truth,
+        status="ok",
+        label=label,
+        labels=(label,),
+        group=outcome.group,
+        dataset=outcome.dataset,
+        giveaways=outcome.giveaways,
+    )

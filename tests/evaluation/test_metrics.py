@@ -251,6 +251,6 @@ def test_ten_thousand_rows_are_scored_in_seconds() -> None:
         )
         for i, label in enumerate(rng.choices(LABELS, k=10_000))
     ]
-    begin = time.perf_counter()
+    begin = time.process_time()
     score(rows, resamples=1000)
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 10
