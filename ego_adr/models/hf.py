@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ from ego_adr.models.hf_placement import choose_attention, choose_device, choose_
 __all__ = ["load_transformers", "wrap_transformers"]
 
 log = logging.getLogger(__name__)
+
+#: Bytes of weights from which on their loading shows how far it is.
+BARS_FROM = 512 * 2**20
 
 
 def load_transformers(
@@ -46,7 +50,8 @@ def load_transformers(
     """Load a checkpoint from a folder or from the model hub.
 
     Args:
-        name: a folder, or ``ORG/NAME`` on the hub (downloaded on first use, unless ``HF_HUB_OFFLINE`` is set).
+        name: a folder, a ``.gguf`` file, or ``ORG/NAME`` on the hub (downloaded on first use, unless
+            ``HF_HUB_OFFLINE`` is set).
         device: ``cuda``, ``cuda:1``, ``mps``, ``cpu``; None takes the best there is.
         dtype: ``bf16``, ``fp16``, ``fp32``; None takes bf16, fp16 on GPUs without it, fp32 on the CPU.
         attention: ``flash_attention_2``, ``sdpa``, ``eager``; None or ``auto`` takes flash-attn where it is
@@ -67,6 +72,9 @@ def load_transformers(
     """
     import torch
 
+    shown = _shown(gguf_file or name)
+    if fspath(name).endswith(".gguf") and Path(name).expanduser().is_file():
+        gguf_file, name = Path(name).name, Path(name).expanduser().parent
     where = _place_of(fspath(name))
     shared = {"revision": revision, "trust_remote_code": trust_remote_code or None}
     shared = {key: value for key, value in shared.items() if value is not None}
@@ -87,8 +95,9 @@ def load_transformers(
         **(model_options or {}),
     }
     processor = _processor(where, config, files)
-    model = _model(where, config, options)
     folder = _folder_of(where, shared)
+    with _progress(folder):
+        model = _model(where, config, options)
     builder = _builder(
         model,
         processor,
@@ -107,7 +116,7 @@ def load_transformers(
         )
     overrides = folder / "prompts" if folder is not None and (folder / "prompts").is_dir() else None
     return TransformersModel(
-        model, builder, name=_shown(name), fingerprint=mark, prompts=overrides, batch_size=batch_size
+        model, builder, name=shown, fingerprint=mark, prompts=overrides, batch_size=batch_size
     )
 
 
@@ -284,6 +293,22 @@ def _folder_of(where: str, shared: Mapping[str, Any]) -> Path | None:
     return Path(found).parent if found else None
 
 
+@contextmanager
+def _progress(folder: Path | None) -> Iterator[None]:
+    """Bars while weights are read, for checkpoints that take long enough to need one."""
+    from transformers.utils import logging as shown
+
+    size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) if folder else BARS_FROM
+    if size >= BARS_FROM or not shown.is_progress_bar_enabled():
+        yield
+        return
+    shown.disable_progress_bar()
+    try:
+        yield
+    finally:
+        shown.enable_progress_bar()
+
+
 def _load_error(where: str, exc: Exception) -> ModelError:
     if Path(where).is_dir():
         return ModelError(f"{where} cannot be loaded: {exc}")
@@ -297,4 +322,4 @@ def _load_error(where: str, exc: Exception) -> ModelError:
 
 def _shown(name: str | PathLike[str]) -> str:
     text = fspath(name)
-    return Path(text).name if Path(text).expanduser().is_dir() else text
+    return Path(text).name if Path(text).expanduser().exists() else text

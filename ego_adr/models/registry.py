@@ -43,8 +43,8 @@ def load_model(model: Any, **options: Any) -> VideoLLM:
 
             - a backend (anything with ``name`` and ``generate(requests)``), returned as it is;
             - a name: ``hf:ORG/NAME``, a checkpoint that ships with the package (``tabletop``), the path of a
-              checkpoint's folder, ``openai:NAME``, ``http://host:port/v1#NAME``, ``a2a:http://host:port``, or
-              a scheme that another package adds;
+              checkpoint's folder or of a ``.gguf`` file, ``openai:NAME``, ``http://host:port/v1#NAME``,
+              ``a2a:http://host:port``, or a scheme that another package adds;
             - a loaded ``transformers`` model, alone (its processor is then looked for where it came from), with
               ``processor=``, or as a pair ``(model, processor)``;
             - a function ``f(frames, prompt) -> str``.
@@ -105,8 +105,9 @@ def _load_named(name: str, options: dict[str, Any]) -> VideoLLM:
     if scheme in points:
         return _load_from(points[scheme], name, options)
     folder = checkpoint_folder(name)
-    if folder is None and (Path(name).expanduser()).is_dir():
-        folder = Path(name).expanduser()
+    given_path = Path(name).expanduser()
+    if folder is None and (given_path.is_dir() or (given_path.suffix == ".gguf" and given_path.is_file())):
+        folder = given_path
     if folder is not None:
         from ego_adr.models.hf import load_transformers
 

