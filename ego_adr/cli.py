@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ego_adr import console
+from ego_adr.cli_evaluation import add_run_commands
+from ego_adr.cli_options import Json, Prompts, TaxonomyFile
+from ego_adr.cli_scoring import add_score_commands
 from ego_adr.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +26,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout and nothing else there.")]
 ModelName = Annotated[
     str,
     typer.Option(
@@ -32,8 +34,6 @@ ModelName = Annotated[
         help="tabletop | hf:ORG/NAME | path of a checkpoint | openai:NAME | http://host:port/v1#NAME | a2a:http://...",
     ),
 ]
-Prompts = Annotated[Path | None, typer.Option(help="A folder that overrides single prompt files.")]
-TaxonomyFile = Annotated[Path | None, typer.Option("--taxonomy", help="A taxonomy file of your own.")]
 Procedure = Annotated[str, typer.Option("--procedure", "-p", help="The procedure: a file, or its text.")]
 
 
@@ -295,6 +295,10 @@ def demo(
             console.print_json(shown.as_json())
         else:
             shown.show()
+
+
+add_run_commands(app)
+add_score_commands(app)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ LEVELS: dict[str, int] = {
     "resources": 1,
     "video": 2,
     "contact_sheet": 2,
+    "vocabularies": 2,
     "taxonomies": 2,
     "prompting": 2,
     "models": 3,
@@ -33,6 +34,9 @@ LEVELS: dict[str, int] = {
     "console": 10,
     "doctor": 10,
     "demo": 10,
+    "cli_evaluation": 11,
+    "cli_options": 11,
+    "cli_scoring": 11,
     "cli": 11,
 }
 PACKAGE = Path(__file__).resolve().parent.parent / "ego_adr"

@@ -6,33 +6,26 @@ cosine, and where the best lies below 0.25 the Ratcliff/Obershelp ratio. ``recom
 
 from __future__ import annotations
 
-import difflib
 import re
-import unicodedata
 from collections.abc import Sequence
-from typing import Any, Literal
 
 from ego_adr.errors import InputError
 from ego_adr.procedure.actions import clean_action
 from ego_adr.procedure.choosing import StepChoice, read_step_reply
-from ego_adr.procedure.splitting import splitting_words
+from ego_adr.procedure.similarity import content_stems, normal_form, published_scores, recommended_scores
 from ego_adr.types import ProcedureBank, Step, StepMatch
 
 __all__ = ["StepChoice", "clean_action", "match_step", "read_step_reply", "step_match_at"]
 
 Steps = ProcedureBank | Sequence[Step] | Sequence[str]
 
-#: The paper's threshold: below this cosine the character ratio decides.
-FALLBACK_BELOW = 0.25
 #: difflib calls ratios above 0.6 close matches; a fallback below it is a guess.
 CLOSE = 0.6
-#: A recommended score below this shares hardly more than function words with any step.
-RECOMMENDED_LOW = 0.2
+#: Below this, a step shares about one content word in three with the action: one thing, or the verb alone.
+RECOMMENDED_LOW = 0.25
 
 
-def match_step(
-    query: str, steps: Steps, *, method: Literal["published", "recommended"] | str = "published"
-) -> StepMatch:
+def match_step(query: str, steps: Steps, *, method: str = "published") -> StepMatch:
     """Find the step that an action names, by words alone.
 
     Args:
@@ -48,28 +41,40 @@ def match_step(
     Raises:
         InputError: an unknown method.
     """
-    if method not in ("published", "recommended"):
-        raise InputError(f"there is no matcher {method!r}; the methods are published, recommended.")
-    texts = [_normal(text) for text in _texts(steps)]
-    wanted = _normal(clean_action(query))
-    words = re.findall(r"[^\W_]+", wanted)
-    if not texts or not any(word not in splitting_words().function_words for word in words):
-        return StepMatch(index=None, score=0.0, method=_NAMES[method], low_confidence=True)
+    if method not in _NAMES:
+        raise InputError(f"there is no matcher {method!r}; the methods are {', '.join(_NAMES)}.")
+    if not isinstance(query, str):
+        raise InputError(f"an action is a text, not {query!r}.")
+    texts = [normal_form(text) for text in _texts(steps)]
+    wanted = normal_form(clean_action(query))
+    name = _NAMES[method]
+    if not texts or not (content_stems(wanted) or (wanted in texts and re.search(r"\w", wanted))):
+        return StepMatch(index=None, score=0.0, method=name, low_confidence=True)
     if method == "published":
-        scores, name = _published(wanted, texts)
+        scores, name = published_scores(wanted, texts)
+        chosen_by = scores
         low = name == "ratcliff-obershelp" and max(scores) < CLOSE
     else:
-        scores, name = _recommended(wanted, texts), "word-char-tfidf"
-        low = max(scores) < RECOMMENDED_LOW
-    best = max(scores)
+        scores, chosen_by = recommended_scores(wanted, texts)
+        if wanted in texts:  # word for word: nothing fits better, even words without content
+            scores = chosen_by = [float(text == wanted) for text in texts]
+        low = scores[chosen_by.index(max(chosen_by))] < RECOMMENDED_LOW
+    best = max(chosen_by)
     if best <= 0:
         return StepMatch(index=None, score=0.0, method=name, low_confidence=True)
-    equal = [index for index, score in enumerate(scores) if score >= best - 1e-9]
+    chosen = chosen_by.index(best)
+    equal = [i for i, text in enumerate(texts) if chosen_by[i] >= best - 1e-9 or text == texts[chosen]]
     return step_match_at(
-        equal[0], len(texts), method=name, score=min(1.0, best), duplicates=tuple(equal), low_confidence=low
+        equal[0],
+        len(texts),
+        method=name,
+        score=min(1.0, scores[chosen]),
+        duplicates=tuple(equal),
+        low_confidence=low,
     )
 
 
+#: Each method, and the name of the measure in a match that it could not make.
 _NAMES = {"published": "tfidf", "recommended": "word-char-tfidf"}
 
 
@@ -95,7 +100,7 @@ def step_match_at(
     if not 0 <= index < count:
         raise InputError(f"there is no step {index}; the bank has {count}, counted from 0.")
     if not duplicates and not isinstance(steps, int):
-        texts = [_normal(text) for text in _texts(steps)]
+        texts = [normal_form(text) for text in _texts(steps)]
         duplicates = tuple(i for i, text in enumerate(texts) if text == texts[index])
     ambiguous = len(duplicates) > 1
     return StepMatch(
@@ -111,55 +116,13 @@ def step_match_at(
 
 
 def _texts(steps: Steps) -> list[str]:
+    if isinstance(steps, (str, bytes)) or not isinstance(steps, (ProcedureBank, Sequence)):
+        raise InputError(
+            f"steps are a bank or a list of texts, not {type(steps).__name__}; `read_procedure` cuts a text into steps."
+        )
     found = steps.steps if isinstance(steps, ProcedureBank) else steps
-    return [step.text if isinstance(step, Step) else step for step in found]
-
-
-def _normal(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold().strip()
-
-
-# --------------------------------------------------------------------------------------------- published
-
-_TOKEN = r"(?u)\b\w+\b"  # one-digit numbers are words: "heat 3 min"
-
-
-def _published(query: str, texts: Sequence[str]) -> tuple[list[float], str]:
-    scores = _cosines(query, texts, analyzer="word", token_pattern=_TOKEN, ngram_range=(1, 2))
-    if max(scores) >= FALLBACK_BELOW:
-        return scores, "tfidf"
-    matcher = difflib.SequenceMatcher(autojunk=False)
-    matcher.set_seq2(query)
-    ratios = []
-    for text in texts:
-        matcher.set_seq1(text)
-        ratios.append(matcher.ratio())
-    return ratios, "ratcliff-obershelp"
-
-
-def _cosines(query: str, texts: Sequence[str], **options: Any) -> list[float]:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectorizer = TfidfVectorizer(lowercase=False, **options)
-    try:
-        index = vectorizer.fit_transform(texts)
-    except ValueError:  # "empty vocabulary": no step holds a word
-        return [0.0] * len(texts)
-    found = index @ vectorizer.transform([query]).T
-    return [float(value) for value in found.toarray().ravel()]
-
-
-# ------------------------------------------------------------------------------------------- recommended
-
-
-def _recommended(query: str, texts: Sequence[str]) -> list[float]:
-    """Mean of two cosines: content words (uni- and bigrams, sublinear), and characters 3 to 5 inside words.
-
-    Characters see through inflections and compounds, words keep near spellings apart.
-    """
-    stop = sorted(splitting_words().function_words)
-    words = _cosines(
-        query, texts, analyzer="word", token_pattern=_TOKEN, ngram_range=(1, 2), stop_words=stop, sublinear_tf=True
-    )
-    characters = _cosines(query, texts, analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
-    return [(w + c) / 2 for w, c in zip(words, characters, strict=True)]
+    texts = [step.text if isinstance(step, Step) else step for step in found]
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, str):
+            raise InputError(f"step {number} is {text!r}; a step is a text.")
+    return texts
