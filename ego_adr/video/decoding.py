@@ -164,10 +164,13 @@ class _Run:
 
 
 def _leaves_out_only_unreferred(context: Any) -> bool:
-    """Whether ``skip_frame = "NONREF"`` is safe: H.264, and HEVC in one temporal layer.
+    """Whether ``skip_frame = "NONREF"`` is safe: H.264, and HEVC in one temporal layer, in whole frames.
 
-    With several temporal layers, HEVC's "non-reference" pictures may be referred to from the layers above.
+    With several temporal layers, HEVC's "non-reference" pictures may be referred to from the layers above. A packet
+    of interlaced video may hold one field, which is half a picture.
     """
+    if context.field_order > 1:  # 0 is unknown, 1 is progressive
+        return False
     name = context.codec.canonical_name
     extra = context.extradata or b""
     if name == "hevc":

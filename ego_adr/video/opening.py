@@ -13,8 +13,10 @@ __all__ = ["identify_file", "open_video"]
 # libavformat reads text files as pictures of a terminal; nobody means that.
 _NO_VIDEO_FORMATS = frozenset({"tty", "bin", "xbin", "adf", "idf"})
 
-#: Decoder threads of one open video. Two keep most of the gain; more would pile up with many open videos.
+#: Decoder threads of one open video. Two have most of the gain, and more would pile up where several are kept open.
 THREADS = 2
+#: Videos with larger pictures are not kept open, so that they may have more.
+_LARGE, _THREADS_IF_LARGE = 2560 * 1440, 4
 
 
 def identify_file(path: str) -> tuple[int, ...]:
@@ -67,8 +69,10 @@ def open_video(path: str) -> tuple[Any, Any]:
     for other in container.streams:
         if other is not stream:
             other.discard = Discard.all
-    stream.codec_context.thread_type = "AUTO"
-    stream.codec_context.thread_count = THREADS
+    context = stream.codec_context
+    context.thread_type = "AUTO"
+    large = context.width * context.height > _LARGE
+    context.thread_count = max(THREADS, min(_THREADS_IF_LARGE, os.cpu_count() or 1)) if large else THREADS
     return container, stream
 
 

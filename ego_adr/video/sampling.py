@@ -57,12 +57,12 @@ def sample_frames(
     """
     n = _positive("n", n)
     longer_side = None if longer_side is None else _positive("longer_side", longer_side)
-    if isinstance(source, (str, os.PathLike)):
+    if isinstance(source, (str, bytes, os.PathLike)):
         if times is not None:
             raise InputError(
                 "times= belongs to a list of pictures; a video file has its own times. Leave it out."
             )
-        found = _from_file(os.fspath(source), start, end, n, longer_side)
+        found = _from_file(os.fsdecode(source), start, end, n, longer_side)
     else:
         found = _from_pictures(source, times, start, end, n, longer_side)
     if warn:
@@ -91,8 +91,6 @@ def _positive(what: str, value: Any) -> int:
 
 
 def _from_file(path: str, start: object, end: object, n: int, longer_side: int | None) -> FrameSequence:
-    if isinstance(path, bytes):
-        path = os.fsdecode(path)
     with borrow_video(path) as video:
         interval = resolve_interval(
             start,
@@ -192,6 +190,10 @@ def _from_pictures(
 
 def _sequence(frames: list[Frame], interval: Interval, duration: float, name: str, n: int) -> FrameSequence:
     notes = interval.warnings
+    if not frames:
+        raise VideoError(
+            f"{name}: there is no picture from {say_seconds(interval.start)} to {say_seconds(interval.end)}."
+        )
     if len(frames) < n:
         notes = (
             *notes,

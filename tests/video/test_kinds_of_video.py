@@ -33,6 +33,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "open-gop.mkv": {"gop": 24, "options": {"x264-params": "open-gop=1:bframes=3:scenecut=0"}},
     "open-gop.ts": {"gop": 24, "options": {"x264-params": "open-gop=1:bframes=3:scenecut=0"}},
     "intra-refresh.mp4": {"gop": 60, "options": {"x264-params": "intra-refresh=1"}},
+    "interlaced.mp4": {"gop": 60, "options": {"x264-params": "interlaced=1:tff=1"}},
+    "interlaced.ts": {"gop": 60, "options": {"x264-params": "interlaced=1:tff=1"}},
     "no-b-pictures.mp4": {"gop": 60, "options": {"tune": "zerolatency"}},
     "hevc.mp4": {"codec": "libx265", "gop": 60, "options": QUIET},
     "hevc-ten-bit.mkv": {"codec": "libx265", "gop": 60, "pix_fmt": "yuv420p10le", "options": QUIET},
@@ -132,6 +134,27 @@ def test_the_display_matrix_is_applied(
     stored = painted(round(frame.time * 30))
     wanted = np.rot90(stored, angle // 90).astype(int)
     assert np.abs(frame.array.astype(int) - wanted).mean() < 12
+
+
+@pytest.mark.parametrize(
+    ("matrix", "wanted"),
+    [((-1, 0, 0, 1), np.fliplr), ((1, 0, 0, -1), np.flipud), ((0, 1, 1, 0), lambda a: a.transpose(1, 0, 2))],
+    ids=["left-right", "upside-down", "transposed"],
+)
+def test_a_mirroring_display_matrix_is_applied(
+    matrix: tuple[int, int, int, int],
+    wanted: Callable[[Array], Array],
+    make_video: Make,
+    painted: Callable[..., Array],
+) -> None:
+    a, b, c, d = (value << 16 for value in matrix)
+
+    def mirror(_: Any, stream: Any) -> None:
+        stream.set_display_matrix([a, b, 0, c, d, 0, 0, 0, 1 << 30])
+
+    frame = sample_frames(make_video("mirrored.mp4", 30, prepare=mirror), 0.5, 0.6, 1)[0]
+    stored = painted(round(frame.time * 30))
+    assert np.abs(frame.array.astype(int) - wanted(stored).astype(int)).mean() < 12
 
 
 def test_a_turned_picture_is_scaled_by_its_longer_side(make_video: Make) -> None:
