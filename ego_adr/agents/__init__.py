@@ -1,6 +1,6 @@
 """A2A agents: the agent under test, the evaluator, and the client of other agents.
 
-The only room that imports ``a2a``. `serve` starts a server; `load_agent` is the model behind names such
+The only room that imports ``a2a``. `serve` and `assess` start servers; `load_agent` is the model behind names such
 as ``a2a:http://host:port``.
 """
 
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["load_agent", "serve"]
+__all__ = ["assess", "load_agent", "serve"]
 
 if TYPE_CHECKING:
+    from ego_adr.agents.assessing import assess as assess
     from ego_adr.agents.client import load_agent as load_agent
     from ego_adr.agents.serving import serve as serve
 
 _WHERE = {
+    "assess": "ego_adr.agents.assessing",
     "load_agent": "ego_adr.agents.client",
     "serve": "ego_adr.agents.serving",
 }

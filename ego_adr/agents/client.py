@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -21,8 +22,9 @@ from ego_adr.types import Detection, Exchange, Failure, ProcedureBank, Query, Re
 
 if TYPE_CHECKING:
     from ego_adr.agents.talking import Said
+    from ego_adr.benchmarks.samples import Sample
 
-__all__ = ["AgentModel", "load_agent"]
+__all__ = ["AgentAnswerer", "AgentModel", "load_agent"]
 
 _T = TypeVar("_T")
 
@@ -115,20 +117,14 @@ class AgentModel:
 
         An agent that is gone, silent or refuses makes a failed detection by its cause, never an exception.
         """
-        if not queries:
-            return []
-        texts: list[str | Failure] = []
-        for query in queries:
-            try:
-                texts.append(self.question(query))
-            except EgoADRError as exc:
-                texts.append(Failure(cause=exc.cause, message=str(exc)))
-        sent = [text for text in texts if isinstance(text, str)]
-        said = iter(self._ask([(text, ()) for text in sent]))
         return [
-            self._detection(query, text, next(said)) if isinstance(text, str) else _unasked(query, text)
-            for query, text in zip(queries, texts, strict=True)
+            unasked if said is None else self._detection(query, said)
+            for query, said, unasked in self._asked(queries, self.question)
         ]
+
+    def answerer(self, samples: Sequence[Sample]) -> AgentAnswerer:
+        """What asks this agent the open-end questions of a benchmark."""
+        return AgentAnswerer(self, {sample.id: str(sample.shown.question) for sample in samples})
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Send prompts as they are, with their pictures as files: for agents that take any question."""
@@ -143,32 +139,56 @@ class AgentModel:
         ]
 
     def question(self, query: Query) -> str:
-        """What is sent for a query: the published tags, the question made of ``a2a/multiple-choice.md``.
+        """What is sent for a step: the published tags, the question made of ``a2a/multiple-choice.md``.
 
         Raises:
             InputError: pictures in place of a video file, or a procedure that cannot be read.
         """
+        labels = [label.model_dump() for label in self.taxonomy.labels]
+        return self._tags(query, "a2a/multiple-choice", labels=labels, action=query.action)
+
+    def open_question(self, query: Query, question: str) -> str:
+        """What is sent for an open-end question; see `question`."""
+        return self._tags(query, "a2a/open-end", question=question)
+
+    def _tags(self, query: Query, prompt: str, **offered: Any) -> str:
         source = query.clip.source
         if not isinstance(source, (str, PathLike)):
             raise InputError("an agent is asked about a video file; this clip is a list of pictures.")
-        prompt = self._library.render(
-            "a2a/multiple-choice",
-            labels=[label.model_dump() for label in self.taxonomy.labels],
-            procedure=_procedure_text(query.procedure),
-            action=query.action,
-        )
+        asked = self._library.render(prompt, procedure=_procedure_text(query.procedure), **offered)
         start, end = query.clip.start, query.clip.end
         if start is None and end is None:
             start = end = -1  # the published mark for the whole video
         tags = {
             "video_path": os.fspath(source),
-            "question": prompt.text,
+            "question": asked.text,
             "start_ts": 0 if start is None else start,
             "end_ts": "" if end is None else end,
         }
         return "\n".join(f"<{name}>{value}</{name}>" for name, value in tags.items())
 
     # ------------------------------------------------------------------------------------------------
+
+    def _asked(
+        self, queries: Sequence[Query], write: Callable[[Query], str]
+    ) -> list[tuple[Query, _Heard | None, Detection]]:
+        """Ask what is written for each query; where it cannot be written, its failed detection stands ready."""
+        found: list[tuple[Query, str | None, Detection]] = []
+        for query in queries:
+            failure = None
+            text = None
+            try:
+                text = write(query)
+            except EgoADRError as exc:
+                failure = Failure(cause=exc.cause, message=str(exc))
+            found.append(
+                (query, text, self._failed(query, failure or Failure(cause="agent", message="not asked")))
+            )
+        said = iter(self._ask([(text, ()) for _, text, _ in found if text is not None]))
+        return [
+            (query, None if text is None else _Heard(text, next(said)), unasked)
+            for query, text, unasked in found
+        ]
 
     def _ask(self, sent: Sequence[tuple[str, tuple[bytes, ...]]]) -> list[Said]:
         from ego_adr.agents.talking import ask_agent
@@ -181,60 +201,106 @@ class AgentModel:
             )
         )
 
-    def _detection(self, query: Query, sent: str, said: Said) -> Detection:
-        held = _whole_detection(said.data)
-        exchange = Exchange(
-            stage="classify",
-            prompt=sent,
-            reply=said.text if said.failure is None else said.failure.message,
-            finish_reason="stop" if said.failure is None else "failed",
-            model=self.name,
-        )
+    def _common(self, query: Query) -> dict[str, Any]:
         source = query.clip.source
-        common: dict[str, Any] = {
+        return {
             "id": query.id,
             "video": os.fspath(source) if isinstance(source, (str, PathLike)) else None,
             "action": query.action,
             "model": self.name,
             "taxonomy": self.taxonomy.name,
         }
-        if said.failure is not None:
-            return Detection(
-                status="failed", failure=said.failure, route="agent", exchanges=(exchange,), **common
-            )
-        if held is not None:
-            return held.model_copy(update={**common, "exchanges": (*held.exchanges, exchange)})
-        warnings = [*said.notes]
+
+    def _failed(self, query: Query, failure: Failure, exchanges: tuple[Exchange, ...] = ()) -> Detection:
+        return Detection(
+            status="failed", failure=failure, route="agent", exchanges=exchanges, **self._common(query)
+        )
+
+    def _heard(self, query: Query, heard: _Heard, stage: str, **found: Any) -> Detection:
+        """A detection made of a reply: what was found in it, with what was sent and said."""
+        said = heard.said
+        warnings = list(said.notes)
         if query.narration is not None:
             warnings.append("the given narration was not sent: agents see the video themselves")
-        verdict = parse_label(said.text, self.taxonomy)
-        use = (StageUse(stage="classify", calls=1, seconds=said.seconds),)
-        if isinstance(verdict, Unparsed):
-            return Detection(
-                status="unparsed",
-                reason=verdict.reason,
-                route="agent",
-                warnings=tuple(warnings),
-                stages=use,
-                exchanges=(exchange,),
-                **common,
-            )
         return Detection(
+            route="agent",
+            warnings=tuple(warnings),
+            stages=(StageUse(stage=stage, calls=1, seconds=said.seconds),),
+            exchanges=(heard.exchange(stage, self.name),),
+            **self._common(query),
+            **found,
+        )
+
+    def _detection(self, query: Query, heard: _Heard) -> Detection:
+        said = heard.said
+        exchange = heard.exchange("classify", self.name)
+        held = _whole_detection(said.data)
+        if held is not None:  # also of a failed task: why there is no label is in it
+            return held.model_copy(update={**self._common(query), "exchanges": (*held.exchanges, exchange)})
+        if said.failure is not None:
+            return self._failed(query, said.failure, (exchange,))
+        verdict = parse_label(said.text, self.taxonomy)
+        if isinstance(verdict, Unparsed):
+            return self._heard(query, heard, "classify", status="unparsed", reason=verdict.reason)
+        return self._heard(
+            query,
+            heard,
+            "classify",
             status="ok",
             label=verdict.label,
             labels=verdict.labels,
             is_error=self.taxonomy.require(verdict.label).is_error,
-            route="agent",
             evidence=verdict.evidence,
-            warnings=tuple(warnings),
-            stages=use,
-            exchanges=(exchange,),
-            **common,
         )
 
 
-def _unasked(query: Query, failure: Failure) -> Detection:
-    return Detection(status="failed", failure=failure, id=query.id, action=query.action, route="agent")
+class AgentAnswerer:
+    """Asks an agent open-end questions; the answer stands in the ``evidence`` of its detection.
+
+    Args:
+        agent: who is asked.
+        questions: id of a query -> its question.
+    """
+
+    opens_videos_itself = True
+
+    def __init__(self, agent: AgentModel, questions: Mapping[str, str]) -> None:
+        self.model = agent
+        self.taxonomy = agent.taxonomy
+        self._questions = questions
+
+    def detect_many(self, queries: Sequence[Query]) -> list[Detection]:
+        """One detection a query, in their order; see `AgentModel.detect_many`."""
+        asked = self.model._asked(
+            queries, lambda query: self.model.open_question(query, self._questions[str(query.id)])
+        )
+        return [unasked if heard is None else self._answer(query, heard) for query, heard, unasked in asked]
+
+    def _answer(self, query: Query, heard: _Heard) -> Detection:
+        said = heard.said
+        if said.failure is not None:
+            return self.model._failed(query, said.failure, (heard.exchange("answer", self.model.name),))
+        if not said.text:
+            return self.model._heard(query, heard, "answer", status="unparsed", reason="empty")
+        return self.model._heard(query, heard, "answer", status="ok", evidence=(said.text,))
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """What was sent, and what came back."""
+
+    sent: str
+    said: Said
+
+    def exchange(self, stage: str, name: str) -> Exchange:
+        failure = self.said.failure
+        return Exchange(
+            stage=stage,
+            prompt=self.sent,
+            reply=self.said.text if failure is None else failure.message,
+            finish_reason="stop" if failure is None else "failed",
+            model=name,
+        )
 
 
 def _whole_detection(data: Sequence[Any]) -> Detection | None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ego_adr.agents.limits import Limits
 from ego_adr.agents.questions import Question
-from ego_adr.errors import EgoADRError, InputError
-from ego_adr.types import Clip, Detection, Exchange, Failure, Query, Request
+from ego_adr.errors import EgoADRError
+from ego_adr.types import Clip, Detection, Failure, Query
 
 if TYPE_CHECKING:
     from ego_adr.detector import EgoADR
@@ -183,22 +183,52 @@ class Desk:
 
     def _answers(self, batch: Sequence[_Waiting]) -> list[Answer]:
         found: dict[int, Answer] = {}
-        queries: list[Query] = []
-        places: list[int] = []
+        steps: dict[int, Query] = {}
+        questions: dict[int, Query] = {}
         for place, waiting in enumerate(batch):
-            question = waiting.question
-            clip = Clip(waiting.video, question.start, question.end)
+            asked = waiting.question
+            clip = Clip(waiting.video, asked.start, asked.end)
             too_long = self._too_long(clip)
             if too_long:
                 found[place] = Answer("", _failed(waiting, "clip range", too_long))
-            elif question.kind == "open-end":
-                found[place] = self._sentence(waiting, clip)
+            elif asked.kind == "open-end":
+                # a question without a procedure stands alone: it is all that is known of the task
+                text = asked.procedure or asked.action
+                questions[place] = Query(clip=clip, procedure=text, action=asked.action, id=str(place))
             else:
-                queries.append(Query(clip=clip, procedure=question.procedure, action=question.action))
-                places.append(place)
-        for place, detection in zip(places, self.detector.detect_many(queries), strict=True):
-            found[place] = Answer(detection.label or "", detection)
+                steps[place] = Query(clip=clip, procedure=asked.procedure, action=asked.action)
+        if steps:
+            detections = self.detector.detect_many(list(steps.values()))
+            found |= {place: Answer(d.label or "", d) for place, d in zip(steps, detections, strict=True)}
+        if questions:
+            sentences = self._sentences(list(questions.values()))
+            found |= {
+                place: Answer(" ".join(d.evidence), d) for place, d in zip(questions, sentences, strict=True)
+            }
         return [found[place] for place in range(len(batch))]
+
+    def _sentences(self, queries: Sequence[Query]) -> list[Detection]:
+        """Open-end questions, answered by the detector's route; a detection's evidence is the answer."""
+        from ego_adr.benchmarks.samples import Sample, Shown
+        from ego_adr.evaluation.open_end import OpenEndAnswerer
+
+        samples = [
+            Sample(
+                id=str(query.id),
+                dataset="",
+                group="",
+                shown=Shown(
+                    video=str(query.clip.source),
+                    start=None,
+                    end=None,
+                    procedure="",
+                    action=query.action,
+                    question=query.action,
+                ),
+            )
+            for query in queries
+        ]
+        return OpenEndAnswerer(self.detector, samples).detect_many(queries)
 
     def _too_long(self, clip: Clip) -> str:
         """Why a clip is too long to be looked at, else nothing."""
@@ -210,48 +240,6 @@ class Desk:
         if length is None or length <= most:
             return ""
         return f"the clip is {length:.0f} s long; this agent looks at no more than {most:.0f} s."
-
-    def _sentence(self, waiting: _Waiting, clip: Clip) -> Answer:
-        """An open-end question, asked of the model with the pictures."""
-        from ego_adr.video import sample_clip
-
-        detector = self.detector
-        settings = detector.settings
-        asked = waiting.question
-        try:
-            frames = sample_clip(clip, settings.frames, longer_side=settings.longer_side, warn=False)
-        except InputError as exc:
-            return Answer("", _failed(waiting, exc.cause, str(exc)))
-        prompt = detector.prompts.render("a2a/open-end", procedure=asked.procedure, question=asked.action)
-        (reply,) = detector.model.generate(
-            [Request(prompt=prompt.text, frames=tuple(frames), max_tokens=prompt.max_tokens)]
-        )
-        text = reply.text.strip() if reply.failure is None else ""
-        told = Detection(
-            status="failed" if reply.failure is not None else ("ok" if text else "unparsed"),
-            reason=None if text or reply.failure is not None else "empty",
-            failure=reply.failure,
-            video=str(waiting.video),
-            start=frames.start,
-            end=frames.end,
-            action=asked.action,
-            route="open-end",
-            narration=text or None,
-            frame_times=tuple(frame.time for frame in frames),
-            warnings=(*frames.warnings, *reply.notes),
-            exchanges=(
-                Exchange(
-                    stage="answer",
-                    prompt=prompt.text,
-                    reply=reply.text,
-                    finish_reason=reply.finish_reason,
-                    model=detector.model.name,
-                    frames=len(frames),
-                ),
-            ),
-            model=detector.model.name,
-        )
-        return Answer(text, told)
 
 
 def _failed(waiting: _Waiting, cause: str, message: str) -> Detection:

@@ -136,7 +136,7 @@ def _task(context: RequestContext, state: Any) -> Task:
 
 
 def _busy(exc: BusyError) -> A2AError:
-    return InternalError(str(exc), {"cause": exc.cause, "retry_after_s": 5})
+    return InternalError(str(exc), {"cause": exc.cause, "retry_after_s": 2})
 
 
 def _takes_json(configuration: SendMessageConfiguration | None) -> bool:

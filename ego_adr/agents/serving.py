@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ego_adr.detector import EgoADR
 
-__all__ = ["build_agent", "card_address", "run_app", "serve"]
+__all__ = ["CARD_PATHS", "build_agent", "build_app", "card_address", "checked_address", "run_app", "serve"]
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +61,9 @@ def serve(
     if isinstance(model, EgoADR) and detector_options:
         raise InputError("a ready EgoADR has its switches already: leave them out here.")
     root = check_root(video_root)
+    address = checked_address(card_url) if card_url else card_address(host, port)
     detector = model if isinstance(model, EgoADR) else EgoADR(model, **detector_options)
-    app = build_agent(
-        detector, video_root=root, url=card_url or card_address(host, port), limits=limits, batch=batch
-    )
+    app = build_agent(detector, video_root=root, url=address, limits=limits, batch=batch)
     run_app(app, host=host, port=port, limits=limits)
 
 
