@@ -30,9 +30,8 @@ def said_before(
 ) -> list[str]:
     """What a run will do, in lines: how many samples of which data sets, and how they were chosen."""
     chosen = choose_samples(samples, limit, seed)
-    sets = ", ".join(
-        f"{name or benchmark} {count:,}" for name, count in Counter(s.dataset for s in chosen).items()
-    )
+    counts = Counter(sample.dataset or "no data set named" for sample in chosen)
+    sets = ", ".join(f"{name} {count:,}" for name, count in counts.items())
     lines = [
         f"{benchmark}: {len(chosen):,} samples ({sets}) x {len(runs)} run{'' if len(runs) == 1 else 's'}"
     ]
