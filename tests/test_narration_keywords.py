@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ego_adr.parsing import KeywordVerdict, classify_narration
 from ego_adr.tabletop.language import BLOCKS, GIVEN_AWAY, Event, narrate
@@ -207,6 +209,13 @@ NOT_PUT_RIGHT = [
     ("The person notices the mistake but never corrects it.", ACTION),
     ("The person spills the milk without correcting anything.", ACTION),
 ]
+
+WRITTEN = yaml.safe_load(Path(__file__).with_name("narrations.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("narration", "label"), WRITTEN)
+def test_a_narration_gets_the_label_that_a_reader_would_give_it(narration: str, label: str) -> None:
+    assert classify_narration(narration).label == label
 
 
 @pytest.mark.parametrize("narration", NOTHING_AMISS)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ego_adr.errors import LabelError
 from ego_adr.parsing import Parsed, Unparsed, is_refusal, parse_label, without_thinking
@@ -342,7 +346,10 @@ LANGUAGES = [
     ("答案是 correct。", CORRECT),
 ]
 
+WRITTEN = yaml.safe_load(Path(__file__).with_name("replies.yaml").read_text(encoding="utf-8"))
+
 TABLE = [
+    *map(tuple, WRITTEN),
     *BARE,
     *TRAPS_AROUND_CORRECT,
     *MARKERS,
@@ -360,7 +367,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), TABLE, ids=[repr(text[:60]) for text, _ in TABLE])
+@pytest.mark.parametrize(("text", "expected"), TABLE, ids=[ascii(text[:60]) for text, _ in TABLE])
 def test_a_reply_is_read_as_a_person_would_read_it(text: str, expected: str | list[str]) -> None:
     read = parse_label(text)
     if isinstance(expected, str) and expected.startswith("? "):
@@ -509,6 +516,32 @@ def test_brackets_and_quotes_that_do_not_match_do_no_harm() -> None:
         "```" * 99,
     ):
         assert isinstance(parse_label(text), Unparsed)
+
+
+_PIECES = [
+    *EVERY, "no", "not", "or", "and", "correctly", "Answer:", "the label is", "<think>", "</think>", "<answer>",
+    "</answer>", "{", "}", "[", "]", '"label":', '"', ",", ".", ":", "?", "\n", "1.", "(b)", "- ", "**", "```json",
+    "```", "\\boxed{", "答案", "。", "is ruled out", "I cannot tell", "might be", "s", "_", "/", "&", "error",
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from(_PIECES), max_size=14), st.sampled_from(["stop", "length"]))
+def test_no_reply_however_odd_breaks_the_reading(pieces: list[str], finish_reason: str) -> None:
+    for text in (" ".join(pieces), "".join(pieces)):
+        read = parse_label(text, finish_reason=finish_reason)
+        assert set(read.labels) <= set(EVERY)
+        assert (read.label is None) == (read.status == "unparsed") == (not read.labels)
+        assert (read.reason is None) == (read.status == "ok")
+        assert not (CORRECT in read.labels and len(read.labels) > 1)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(st.text(max_size=80))
+def test_no_text_at_all_breaks_the_reading(text: str) -> None:
+    parse_label(text)
+    is_refusal(text)
+    without_thinking(text)
 
 
 def test_thinking_is_taken_off_and_known_to_be_cut() -> None:

@@ -95,6 +95,20 @@ class Names:
         """Names of any kind, everyday words included."""
         return list(self._every.finditer(text))
 
+    def unwrapped(self, text: str) -> str:
+        """Names that a line end cuts in two, on one line; same length.
+
+        Not where the first line's end is a name by itself: that is one label under another.
+        """
+
+        def join(match: re.Match[str]) -> str:
+            written = match.group()
+            first = written.split("\n", 1)[0]
+            whole = "\n" not in written or self.taxonomy.find(first) is not None
+            return written if whole else written.replace("\n", " ")
+
+        return self._every.sub(join, text)
+
     def every_at(self, text: str, at: int) -> re.Match[str] | None:
         """A name of any kind that begins at one place."""
         return self._every.match(text, at)
@@ -128,6 +142,8 @@ class Names:
         found = self.everywhere(text)
         if not found:
             return None
+        if any(re.match(r"\s*:", text[match.end() :]) for match in found):
+            return None  # a label with a colon announces something of its own
         residue, at = "", 0
         for match in found:
             residue += text[at : match.start()] + " "
@@ -183,7 +199,7 @@ class Names:
     def _misspelt(self, text: str) -> Label | None:
         from rapidfuzz import fuzz
 
-        words = label_key(text).split()
+        words = [] if re.search(r"[:;\n]", text) else label_key(text).split()
         if not 1 <= len(words) <= 6 or sum(map(len, words)) < 7:
             return None
         for label in self.taxonomy.labels:

@@ -23,7 +23,7 @@ _CUT = ("length", "max_tokens", "model_length", "token_limit", "MAX_TOKENS")
 _WITHHELD = ("content_filter", "refusal", "safety", "SAFETY")
 _MARKS = r"[\s\"'(\[{<>#*_|:=.,!\-–—→✅❌✓✔]*"
 _BARE_NUMBER = re.compile(
-    r"[\s\"'(\[#]*(?P<n>\d{1,2}|[A-Z])[\s\"')\].:]*(?=$|[.,;)]|\s[-–—(]|\s(?:and|because|since|as)\b)"
+    r"[\s\"'(\[#]*(?P<n>\d{1,2}|[A-Za-i])[\s\"')\].:]*(?=$|[.,;)]|\s[-–—(]|\s(?:and|because|since|as)\b)"
 )
 _SEPARATOR = re.compile(
     r"[\"')\]]*\s*(?:$|[:.,;!(\n\"]|[-–—→]+(?:\s|$)|(?:because|since|as)\b|[^\x00-\u024F])", re.IGNORECASE
@@ -105,10 +105,13 @@ class _Language:
         self.error_markers = _compiled(language.pattern("error-markers"))
         self.error_questions = _compiled(language.pattern("error-questions"))
         self.conclusions = _compiled(language.pattern("conclusions"))
+        self.corrections = _compiled(language.pattern("corrections"))
+        self.leading_to = _compiled(language.pattern("leading-to"))
+        self.lesser = _compiled(language.pattern("lesser"))
         self.additions = re.compile(rf"\W*(?:\w+\W+){{0,3}}?{language.pattern('additions')}", re.IGNORECASE)
         self.none = re.compile(rf"{_MARKS}{language.pattern('none-words')}\s*(?=[.,;)\n]|$)", re.IGNORECASE)
         self.numbered = re.compile(
-            rf"{_MARKS}(?:the\s+)?(?:{language.pattern('numbered')}[\s:#.]*)*(?P<n>\d{{1,2}}|[A-Z])"
+            rf"{_MARKS}(?:the\s+)?(?:{language.pattern('numbered')}[\s:#.]*)*(?P<n>\d{{1,2}}|[A-Z]|[a-i](?=[\"')\].]*\s*$))"
             r"(?=[\"')\].:,;]*(?:\s|$))(?!\s+[a-z]+\s+(?!and\b|because\b))",
         )
         self.chosen = re.compile(
@@ -190,6 +193,7 @@ class _Reader:
     # ----------------------------------------------------------------------------------------- prose
 
     def _prose(self, text: str, by_number: Mapping[str, Label]) -> list[Claim]:
+        text = self._names.unwrapped(text)
         claims = self._lines(text, by_number)
         question: Sentence | None = None
         for sentence in sentences(text):
@@ -222,8 +226,8 @@ class _Reader:
             end = at + len(line.rstrip())
             value = self._names.value(line) if line.strip() else None
             number = _BARE_NUMBER.fullmatch(line.strip()) if by_number else None
-            if number is not None and number.group("n") in by_number:
-                value = (by_number[number.group("n")],)
+            if number is not None and number.group("n").upper() in by_number:
+                value = (by_number[number.group("n").upper()],)
             if isinstance(value, tuple):
                 if joined:
                     last = claims.pop()
@@ -238,7 +242,9 @@ class _Reader:
     def _spoken(
         self, sentence: Sentence, text: str, by_number: Mapping[str, Label], earlier: Sequence[Claim]
     ) -> list[Claim]:
-        announced = self._announced(sentence, text, by_number)
+        if earlier and self._words.lesser.match(sentence.text):
+            return []
+        announced = self._announced(sentence, text, by_number) or self._taken_back(sentence, text)
         if announced is not None:
             return [announced]
         chosen = self._words.chosen.search(sentence.text) if by_number else None
@@ -261,6 +267,18 @@ class _Reader:
             before = [c for c in earlier if c.firm == 1 and all(label.is_error for label in c.labels)]
             labels = unique((*(before[-1].labels if before else ()), *labels))
         return [Claim(labels, sentence.end, firm, sentence.text.strip())]
+
+    def _taken_back(self, sentence: Sentence, text: str) -> Claim | None:
+        """The labels behind "so" and the like, or behind a word that takes back what was said ("no, wait")."""
+        for opening in reversed(list(self._words.leading_to.finditer(sentence.text))):
+            lead = self._names.lead(sentence.text, opening.end())
+            if lead is not None and lead.kind == "labels":
+                return self._claim(lead.labels, sentence.start + lead.end, 3, sentence.text, text)
+        for opening in self._words.corrections.finditer(sentence.text):
+            labels = self._speech.commits(sentence.text[opening.end() :]).labels
+            if labels:
+                return Claim(labels, sentence.end, 3, sentence.text.strip())
+        return None
 
     def _announced(self, sentence: Sentence, text: str, by_number: Mapping[str, Label]) -> Claim | None:
         """The labels behind the last announcement of a sentence ("Answer:", "the label is")."""
@@ -287,8 +305,8 @@ class _Reader:
             ):
                 return Claim((self._taxonomy.correct,), start + len(rest), 3, words)
             number = self._words.numbered.match(rest) if by_number else None
-            if number is not None and number.group("n") in by_number:
-                return Claim((by_number[number.group("n")],), start + number.end(), 3, words)
+            if number is not None and number.group("n").upper() in by_number:
+                return Claim((by_number[number.group("n").upper()],), start + number.end(), 3, words)
             committed = self._speech.commits(rest)
             if committed.labels:
                 return Claim(committed.labels, start + len(rest), 3, words)

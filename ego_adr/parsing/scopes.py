@@ -13,7 +13,7 @@ from ego_adr.vocabularies import English, english
 
 __all__ = ["Scopes", "scopes"]
 
-_HARD = re.compile(r"[.!?;:()\[\]\n\"]|\s[-–—]+\s|—")
+_HARD = re.compile(r"[.!?;:()\[\]\n]|\s[-–—]+\s|—")
 _PIECES = re.compile(r",|/|\band\b|\bor\b|\bnor\b", re.IGNORECASE)
 _OR = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
 _OR_FOLLOWS = re.compile(r"[^.;:!?()\n]{0,60}?\b(?:or|nor)\b", re.IGNORECASE)
