@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ego_adr.errors import InputError
 from ego_adr.procedure.actions import clean_action
 from ego_adr.procedure.choosing import StepChoice, read_step_reply
-from ego_adr.procedure.similarity import content_stems, normal_form, published_scores, recommended_scores
+from ego_adr.procedure.similarity import has_content, normal_form, published_scores, recommended_scores
 from ego_adr.types import ProcedureBank, Step, StepMatch
 
 __all__ = ["StepChoice", "clean_action", "match_step", "read_step_reply", "step_match_at"]
@@ -48,7 +48,7 @@ def match_step(query: str, steps: Steps, *, method: str = "published") -> StepMa
     texts = [normal_form(text) for text in _texts(steps)]
     wanted = normal_form(clean_action(query))
     name = _NAMES[method]
-    if not texts or not (content_stems(wanted) or (wanted in texts and re.search(r"\w", wanted))):
+    if not texts or not (has_content(wanted) or (wanted in texts and re.search(r"\w", wanted))):
         return StepMatch(index=None, score=0.0, method=name, low_confidence=True)
     if method == "published":
         scores, name = published_scores(wanted, texts)

@@ -16,7 +16,7 @@ from typing import Any
 
 from ego_adr.procedure.splitting import splitting_words
 
-__all__ = ["FALLBACK_BELOW", "content_stems", "normal_form", "published_scores", "recommended_scores", "stem"]
+__all__ = ["FALLBACK_BELOW", "has_content", "normal_form", "published_scores", "recommended_scores", "stem"]
 
 #: The paper's threshold (papers/002, section 5.2): below this cosine the character ratio decides.
 FALLBACK_BELOW = 0.25
@@ -126,9 +126,10 @@ def recommended_scores(query: str, texts: Sequence[str]) -> tuple[list[float], l
     return scores, chosen_by
 
 
-def content_stems(text: str) -> list[str]:
-    """The stems of the words that carry content, in order; ``text`` in normal form."""
-    return [stem(word) for word in _content(_plain(text))]
+def has_content(text: str) -> bool:
+    """Whether a text in normal form holds more than function words and marks."""
+    skipped = splitting_words().function_words
+    return any(word not in skipped for word in _WORD.findall(text))
 
 
 def stem(word: str) -> str:
@@ -151,8 +152,14 @@ def _plain(text: str) -> str:
 
 
 def _content(text: str) -> list[str]:
-    skipped = splitting_words().function_words
+    skipped = _skipped()
     return [word for word in _WORD.findall(text) if word not in skipped]
+
+
+@lru_cache(maxsize=1)
+def _skipped() -> frozenset[str]:
+    words = splitting_words()
+    return words.function_words - words.opposites
 
 
 def _stem_terms(text: str) -> list[str]:

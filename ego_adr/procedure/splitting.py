@@ -15,6 +15,7 @@ from typing import Literal
 
 import yaml
 
+from ego_adr.errors import TaxonomyError
 from ego_adr.resources import taxonomy_folder
 
 __all__ = ["Granularity", "SplittingWords", "split_prose", "splitting_words"]
@@ -34,6 +35,8 @@ class SplittingWords:
     no_steps: frozenset[str]
     steps: frozenset[str]
     function_words: frozenset[str]
+    opposites: frozenset[str]
+    particles: frozenset[str]
     lead_ins: frozenset[str]
     verbs: frozenset[str]
     gerunds: frozenset[str]
@@ -41,21 +44,33 @@ class SplittingWords:
 
 @cache
 def splitting_words() -> SplittingWords:
-    """The words of ``taxonomy/``, read once."""
+    """The words of ``taxonomy/``, read once.
+
+    Raises:
+        TaxonomyError: a list holds something that is no text (YAML reads a bare ``on`` as true).
+    """
     folder = taxonomy_folder()
     data = yaml.safe_load((folder / "step-splitting.yaml").read_text(encoding="utf-8"))
     kinds = yaml.safe_load((folder / "ordering-verbs.yaml").read_text(encoding="utf-8"))["kinds"]
-    verbs = {str(verb) for kind in kinds.values() for verb in kind if " " not in str(verb)}
+    for name, words in (data | kinds).items():
+        strange = [word for word in words if not isinstance(word, str)]
+        if strange:
+            raise TaxonomyError(
+                f"{name!r} in {folder} holds {strange[0]!r}; put quotes round words such as on."
+            )
+    verbs = {verb for kind in kinds.values() for verb in kind if " " not in verb}
     return SplittingWords(
-        abbreviations=frozenset(map(str, data["abbreviations"])),
-        soft_abbreviations=frozenset(map(str, data["soft-abbreviations"])),
-        connectives=tuple(sorted(map(str, data["connectives"]), key=len, reverse=True)),
-        clause_connectives=tuple(sorted(map(str, data["clause-connectives"]), key=len, reverse=True)),
-        no_steps=frozenset(map(str, data["no-steps"])),
-        steps=frozenset(map(str, data["steps"])),
-        function_words=frozenset(str(w) for w in data["function-words"]),
-        lead_ins=frozenset(map(str, data["lead-ins"])),
-        verbs=frozenset(verbs | set(map(str, data["more-verbs"]))),
+        abbreviations=frozenset(data["abbreviations"]),
+        soft_abbreviations=frozenset(data["soft-abbreviations"]),
+        connectives=tuple(sorted(data["connectives"], key=len, reverse=True)),
+        clause_connectives=tuple(sorted(data["clause-connectives"], key=len, reverse=True)),
+        no_steps=frozenset(data["no-steps"]),
+        steps=frozenset(data["steps"]),
+        function_words=frozenset(data["function-words"]),
+        opposites=frozenset(data["opposites"]),
+        particles=frozenset(data["particles"]),
+        lead_ins=frozenset(data["lead-ins"]),
+        verbs=frozenset(verbs | set(data["more-verbs"])),
         gerunds=frozenset(_gerund(verb) for verb in verbs),
     )
 
