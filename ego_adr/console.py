@@ -201,33 +201,38 @@ def _stages(detection: Detection) -> str | None:
     return "; ".join(parts) or None
 
 
-def show_detections(rows: Sequence[tuple[str, str | None, Detection]], title: str | None = None) -> None:
+def show_detections(rows: Sequence[tuple[str | None, Detection]], title: str | None = None) -> None:
     """A table of results: what was asked, what was expected (where that is known), what was found."""
-    from pathlib import Path
-
     from rich.table import Table
     from rich.text import Text
 
-    expected_known = any(expected for _, expected, _ in rows)
-    table = Table(title=title, title_justify="left", show_lines=False)
-    for name in ("clip", "route", "action"):
+    expected_known = any(expected for expected, _ in rows)
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for name in ("clip", "action", *(["expected"] if expected_known else []), "found", "step", "narration"):
         table.add_column(name)
-    if expected_known:
-        table.add_column("expected")
-    for name in ("found", "step", "narration"):
-        table.add_column(name)
-    for clip, expected, detection in rows:
+    for expected, detection in rows:
         verdict, colour = _verdict(detection)
-        if expected_known and expected is not None:
+        if expected is not None:
             colour = "green" if expected == detection.label else "red"
         step = (
             "" if detection.match is None or detection.match.index is None else str(detection.match.index + 1)
         )
-        cells = [Text(Path(clip).name), Text(detection.route), Text(detection.action)]
-        if expected_known:
-            cells.append(Text(expected or ""))
-        table.add_row(*cells, Text(verdict, style=colour), Text(step), Text(detection.narration or ""))
+        table.add_row(
+            Text(_clip_name(detection)),
+            Text(detection.action),
+            *([Text(expected or "")] if expected_known else []),
+            Text(verdict, style=colour),
+            Text(step),
+            Text(detection.narration or ""),
+        )
     out().print(table)
+
+
+def _clip_name(detection: Detection) -> str:
+    from pathlib import Path
+
+    name = Path(detection.video).stem if detection.video else ""
+    return name if detection.start is None else f"{name} {detection.start:.0f} s"
 
 
 def show_probe(result: ProbeResult) -> None:

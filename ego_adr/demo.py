@@ -62,11 +62,12 @@ class DemoResult:
         for name, probe in self.probes.items():
             print_(f"probe of {name}: {probe.route} route; {probe.reason}", markup=False)
         for (name, route), found in self.runs.items():
-            rows = [(str(d.video), self.expected[str(d.id)], d) for d in found]
-            asked = "" if route == "auto" else f", {route}"
-            console.show_detections(
-                rows, title=f"{name}{asked}: {self.right((name, route))} of {len(found)} as expected"
-            )
+            line = f"{name}, {route}: {self.right((name, route))} of {len(found)} labels as expected"
+            if route == "auto":
+                rows = [(self.expected[str(d.id)], d) for d in found]
+                console.show_detections(rows, title=f"{line}, {found[0].route} route")
+            else:
+                print_(f"{line} (each sample is in the report)", markup=False)
         print_(
             "These are micro models of a rendered toy world, shipped to show the software at work; they are no models "
             "for real video, and which route wins on them says nothing about real models.",

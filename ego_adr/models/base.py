@@ -23,7 +23,8 @@ class VideoLLM(Protocol):
     overrides that came with the checkpoint).
     """
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def generate(self, requests: Sequence[Request]) -> Sequence[Reply]: ...
 
