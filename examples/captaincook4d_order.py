@@ -86,7 +86,8 @@ def make_bank(
 def line(name: str, counts: Counts, intervals: bool = False, parts: Sequence[Counts] = ()) -> str:
     """One row of the table."""
     precision, recall, f1 = rates(counts)
-    text = f"{name:<34} P {precision:.3f}  R {recall:.3f}  F1 {f1:.3f}   ({counts.tp} right, {counts.fp} false, {counts.fn} missed)"
+    counted = f"({counts.tp} right, {counts.fp} false, {counts.fn} missed)"
+    text = f"{name:<34} P {precision:.3f}  R {recall:.3f}  F1 {f1:.3f}   {counted}"
     if intervals and parts:
         found = bootstrap_f1(parts)
         text += "   95 %: " + "  ".join(f"{key} {low:.3f}..{high:.3f}" for key, (low, high) in found.items())
@@ -130,8 +131,8 @@ def report(scores: Sequence[RecordingScore]) -> None:
     print(f"\n{sum(s.flagged for s in clean)} of {len(clean)} recordings without an order error are flagged")
     later = total(s.later for s in scores)
     print(
-        f"{later.tp + later.fp} flagged steps ({later.tp} rightly) can be known only later: they began before a step that they "
-        "need, and only its beginning shows that it was late and not left out"
+        f"{later.tp + later.fp} flagged steps ({later.tp} rightly) can be known only later: they began before a step that "
+        "they need, and only its beginning shows that it was late and not left out"
     )
     print("\nWhich rule found them")
     rules = sorted({rule for score in scores for rule in score.by_rule})

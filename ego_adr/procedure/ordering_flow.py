@@ -377,11 +377,8 @@ class _FlowReader(FlowState):
                     thing.root.call(phrase)
             if thing is None:
                 thing = self._new(phrase)
-                home = place or (
-                    self._here(act)
-                    if act.kind == "cook" and self._focus and self._focus.root.heated
-                    else None
-                )
+                on_fire = act.kind == "cook" and act.verb not in self._words.off_the_fire
+                home = place or (here if on_fire and self._focus and self._focus.root.heated else None)
                 if home is not None:
                     thing.put_into(home.root, self._step)
             elif place is not None and thing.root is not place.root and (act.kind in ("mix", "cook")):

@@ -16,6 +16,8 @@ from ego_adr.sessions.logs import StepEvent
 from ego_adr.types import ProcedureBank, Step
 
 __all__ = [
+    "MISSING_TAG",
+    "ORDER_TAG",
     "RecordedStep",
     "Recording",
     "error_free_recordings",
@@ -24,6 +26,9 @@ __all__ = [
     "task_graph_bank",
     "written_bank",
 ]
+
+#: Tags of a step that came at the wrong moment, and of one that was not done.
+ORDER_TAG, MISSING_TAG = "Order Error", "Missing Step"
 
 
 @dataclass(frozen=True)
@@ -123,5 +128,12 @@ def written_bank(recording: Recording) -> ProcedureBank:
 
 
 def error_free_recordings(recordings: Sequence[Recording], recipe: str) -> list[Recording]:
-    """The recordings of a recipe without any tag, in the file's order."""
-    return [recording for recording in recordings if recording.recipe == recipe and recording.error_free]
+    """The recordings of a recipe without any tag, in the file's order.
+
+    Where there is none: those in which nothing was out of order or left out.
+    """
+    own = [recording for recording in recordings if recording.recipe == recipe]
+    disturbed = {ORDER_TAG, MISSING_TAG}
+    return [r for r in own if r.error_free] or [
+        r for r in own if not any(disturbed & set(s.tags) for s in r.steps)
+    ]

@@ -10,11 +10,19 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ego_adr.procedure.ordering_graphs import StepOrder
 from ego_adr.procedure.ordering_times import MOST_OVERLAP, overlap_share
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["OrderBreach", "OrderJudge"]
+
+#: Number of steps from which intervals are kept in arrays.
+_MANY = 256
 
 
 @dataclass(frozen=True)
@@ -33,17 +41,22 @@ class OrderBreach:
 
 def _bits(mask: int) -> list[int]:
     """The positions of the set bits, lowest first."""
-    if mask.bit_length() < 256:
+    if mask.bit_count() < 32:
         found = []
         while mask:
             low = mask & -mask
             found.append(low.bit_length() - 1)
             mask ^= low
         return found
+    return [int(i) for i in _places(mask)]
+
+
+def _places(mask: int) -> NDArray[np.intp]:
+    """The positions of the set bits of a large mask."""
     import numpy as np
 
     raw = np.frombuffer(mask.to_bytes((mask.bit_length() + 7) // 8, "little"), dtype=np.uint8)
-    return [int(i) for i in np.flatnonzero(np.unpackbits(raw, bitorder="little"))]
+    return np.flatnonzero(np.unpackbits(raw, bitorder="little"))
 
 
 class OrderJudge:
@@ -66,6 +79,11 @@ class OrderJudge:
         self._times: dict[int, tuple[float, float]] = {}
         self._fresh: list[int] = []
         self._now = float("-inf")
+        self._arrays: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        if order.count >= _MANY:
+            import numpy as np
+
+            self._arrays = np.zeros(order.count), np.zeros(order.count)
         self._blamed = 0  # steps already known to have begun before one they need
 
     @property
@@ -99,9 +117,7 @@ class OrderJudge:
         while self._running and self._running[0][0] <= start:
             self._ended |= 1 << heapq.heappop(self._running)[1]
         begun_after = self._after[step] & self._begun
-        broken = begun_after & self._ended
-        for after in self._apart(_bits(begun_after & ~self._ended), start, end):
-            broken |= 1 << after
+        broken = begun_after & self._ended | self._apart(begun_after & ~self._ended, start, end)
         found: list[OrderBreach] = []
         if broken:
             direct = [after for after in self.order.needed_by[step] if broken >> after & 1]
@@ -110,6 +126,8 @@ class OrderJudge:
             found = [OrderBreach(step, after, self._known(after, start, end)) for after in (told, *others)]
             self._blamed |= broken
         self._times[step] = (start, end)
+        if self._arrays is not None:
+            self._arrays[0][step], self._arrays[1][step] = start, end
         self._fresh.append(step)
         return found
 
@@ -117,15 +135,23 @@ class OrderJudge:
         """When the breach can be known: at once, or when the overlap is over."""
         return max(start, min(end, self._times[after][1]))
 
-    def _apart(self, running: list[int], start: float, end: float) -> list[int]:
+    def _apart(self, running: int, start: float, end: float) -> int:
         """Those of the running steps that overlap with [start, end) by at most half of the shorter interval."""
-        if len(running) < 64:
-            return [i for i in running if overlap_share(start, end, *self._times[i]) <= MOST_OVERLAP]
+        if self._arrays is None or running.bit_count() < 8:
+            apart = [i for i in _bits(running) if overlap_share(start, end, *self._times[i]) <= MOST_OVERLAP]
+            return sum(1 << i for i in apart)
+        if not running:
+            return 0
         import numpy as np
 
-        starts, ends = np.array([self._times[i] for i in running]).T
+        places = _places(running)
+        starts, ends = self._arrays[0][places], self._arrays[1][places]
         shorter = np.minimum(ends - starts, end - start)
         shared = np.maximum(np.minimum(ends, end) - start, 0.0)
         # A moment inside a running step (shorter = 0) lies in it whole.
-        apart = np.where(shorter > 0, shared <= MOST_OVERLAP * shorter, False)
-        return [step for step, far in zip(running, apart.tolist(), strict=True) if far]
+        far = places[(shorter > 0) & (shared <= MOST_OVERLAP * shorter)]
+        if not len(far):
+            return 0
+        bits = np.zeros(int(far[-1]) + 1, dtype=np.uint8)
+        bits[far] = 1
+        return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")

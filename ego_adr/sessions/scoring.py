@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 
 from ego_adr.procedure.ordering_words import step_key, step_words
 from ego_adr.session import Session
-from ego_adr.sessions.captaincook4d import Recording
+from ego_adr.sessions.captaincook4d import MISSING_TAG, ORDER_TAG, Recording
 from ego_adr.sessions.reports import SessionReport
 from ego_adr.sessions.verdicts import LABEL_OF_RULE
 from ego_adr.types import ProcedureBank
 
 __all__ = ["Counts", "RecordingScore", "bootstrap_f1", "rates", "score_recording", "total"]
-
-ORDER_TAG, MISSING_TAG = "Order Error", "Missing Step"
 
 
 @dataclass
