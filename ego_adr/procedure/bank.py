@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import ValidationError
 
 from ego_adr.errors import ProcedureError
 from ego_adr.models.base import VideoLLM
-from ego_adr.procedure.layout import Item, inline_items, read_layout
+from ego_adr.procedure.bank_data import bank_from_data, bank_to_data, is_bank_data
+from ego_adr.procedure.layout import Item, holds_no_steps, inline_items, read_layout
 from ego_adr.procedure.segmenting import bank_from_reply
 from ego_adr.procedure.splitting import Granularity, split_prose, splitting_words
 from ego_adr.prompting import PromptLibrary
@@ -58,18 +58,14 @@ def read_procedure(
     if isinstance(source, PathLike):
         return _read_file(Path(fspath(source)), title, granularity)
     if isinstance(source, (Mapping, Sequence)) and not isinstance(source, (str, bytes)):
-        return _from_data(source, title, "the procedure")
+        return bank_from_data(source, title, "the procedure")
     if not isinstance(source, str):
         raise ProcedureError(
             f"a procedure is a text, a path or a list of steps, not {type(source).__name__}."
         )
-    if source.lstrip()[:1] in ("{", "["):
-        try:
-            data = json.loads(source)
-        except json.JSONDecodeError:
-            data = None
-        if isinstance(data, (dict, list)):
-            return _from_data(data, title, "the procedure")
+    kind = _data_kind(source)
+    if kind is not None:
+        return bank_from_data(_parse(source, kind, "the procedure"), title, "the procedure")
     return _from_text(source, title, granularity, "the procedure")
 
 
@@ -109,7 +105,7 @@ def write_bank(bank: ProcedureBank, path: str | PathLike[str]) -> Path:
         raise ProcedureError(
             f"a bank is written as .yaml or .json, not {target.suffix or 'without an ending'!r}."
         )
-    data = _to_data(bank)
+    data = bank_to_data(bank)
     if kind == "json":
         text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     else:
@@ -141,109 +137,38 @@ def _read_file(path: Path, title: str | None, granularity: Granularity) -> Proce
     kind = _DATA_ENDINGS.get(path.suffix.casefold())
     if kind is None:
         return _from_text(text, title, granularity, str(path))
+    data = _parse(text, kind, str(path))
+    if isinstance(data, str):
+        return _from_text(data, title, granularity, str(path))
+    return bank_from_data(data, title, str(path))
+
+
+_JSON = re.compile(r'\s*(?:\{\s*"|\[\s*["{])')
+_YAML = re.compile(r"^steps:\s*(?:#.*)?$", re.MULTILINE)
+
+
+def _data_kind(text: str) -> str | None:
+    """Whether a text is the content of a data file: ``json``, ``yaml``, or None for words."""
+    if _JSON.match(text):
+        return "json"
+    if _YAML.search(text):
+        try:
+            data = yaml.safe_load(text)
+        except yaml.YAMLError:
+            return None  # a list under the word "steps:" that a person wrote
+        return "yaml" if is_bank_data(data) else None
+    return None
+
+
+def _parse(text: str, kind: str, where: str) -> Any:
     try:
-        data = json.loads(text) if kind == "json" else yaml.safe_load(text)
+        return json.loads(text) if kind == "json" else yaml.safe_load(text)
     except json.JSONDecodeError as exc:
-        raise ProcedureError(f"{path}, line {exc.lineno}: not JSON: {exc.msg}.") from exc
+        raise ProcedureError(f"{where}, line {exc.lineno}: not JSON: {exc.msg}.") from exc
     except yaml.YAMLError as exc:
         mark = getattr(exc, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        raise ProcedureError(f"{path}{line}: not YAML: {getattr(exc, 'problem', None) or exc}.") from exc
-    if isinstance(data, str):
-        return _from_text(data, title, granularity, str(path))
-    return _from_data(data, title, str(path))
-
-
-_FORM = "a list of texts, or a mapping with 'steps' (texts, or {text, objects}) and perhaps 'title', 'text', 'edges'"
-
-
-def _from_data(data: Any, title: str | None, where: str) -> ProcedureBank:
-    form: Mapping[str, Any] = data if isinstance(data, Mapping) else {"steps": data}
-    steps = form.get("steps")
-    if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
-        got = ", ".join(map(str, form)) if isinstance(data, Mapping) else type(data).__name__
-        raise ProcedureError(f"{where} holds {got or 'nothing'}; a bank is {_FORM}.")
-    extra = sorted(set(map(str, form)) - {"title", "text", "steps", "edges", "method", "notes"})
-    if extra:
-        raise ProcedureError(f"{where} holds {', '.join(extra)}, which no bank has; a bank is {_FORM}.")
-    read = [_step(step, index, where) for index, step in enumerate(steps)]
-    text = form.get("text") or "\n".join(f"{step.number}. {step.text}" for step in read)
-    try:
-        return ProcedureBank.model_validate(
-            {
-                "text": text,
-                "steps": read,
-                "title": title or form.get("title"),
-                "method": form.get("method") or "file",
-                "edges": [_edge(edge, len(read), where) for edge in form.get("edges") or ()],
-                "notes": tuple(form.get("notes") or ()),
-            }
-        )
-    except ValidationError as exc:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors())
-        raise ProcedureError(f"{where}: {problems}.") from exc
-
-
-def _step(step: Any, index: int, where: str) -> Step:
-    form: Mapping[str, Any] = step if isinstance(step, Mapping) else {"text": step}
-    text = form.get("text")
-    if not isinstance(text, (str, int, float)) or isinstance(text, bool) or not str(text).strip():
-        raise ProcedureError(
-            f"{where}, step {index + 1}: {step!r} has no text; a step is a text or {{text, objects}}."
-        )
-    extra = sorted(set(map(str, form)) - {"text", "objects", "span", "index"})
-    if extra:
-        raise ProcedureError(
-            f"{where}, step {index + 1} holds {', '.join(extra)}; allowed are text, objects, span."
-        )
-    objects = form.get("objects") or ()
-    if isinstance(objects, str) or not isinstance(objects, Sequence):
-        raise ProcedureError(
-            f"{where}, step {index + 1}: 'objects' must be a list of names, not {objects!r}."
-        )
-    span = form.get("span")
-    if span is not None and not (isinstance(span, Sequence) and len(span) == 2):
-        raise ProcedureError(f"{where}, step {index + 1}: 'span' must be [start, end], not {span!r}.")
-    return Step(
-        index=index,
-        text=" ".join(str(text).split()),
-        objects=tuple(str(name) for name in objects),
-        span=None if span is None else (int(span[0]), int(span[1])),
-    )
-
-
-def _edge(edge: Any, count: int, where: str) -> dict[str, Any]:
-    """An edge as people write it: ``[1, 3]`` or ``{before: 1, after: 3, sources: [...]}``, numbered from 1."""
-    form = edge if isinstance(edge, Mapping) else dict(zip(("before", "after"), edge, strict=False))
-    before, after = form.get("before"), form.get("after")
-    for number in (before, after):
-        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= count:
-            raise ProcedureError(f"{where}: the edge {edge!r} must name two steps from 1 to {count}.")
-    assert isinstance(before, int)
-    assert isinstance(after, int)
-    return {"before": before - 1, "after": after - 1, "sources": tuple(form.get("sources") or ())}
-
-
-def _to_data(bank: ProcedureBank) -> dict[str, Any]:
-    steps: list[dict[str, Any]] = []
-    for step in bank.steps:
-        entry: dict[str, Any] = {"text": step.text}
-        if step.objects:
-            entry["objects"] = list(step.objects)
-        if step.span is not None:
-            entry["span"] = list(step.span)
-        steps.append(entry)
-    data: dict[str, Any] = {"title": bank.title, "method": bank.method, "steps": steps}
-    if bank.edges:
-        data["edges"] = [
-            {"before": e.before + 1, "after": e.after + 1}
-            | ({"sources": list(e.sources)} if e.sources else {})
-            for e in bank.edges
-        ]
-    if bank.notes:
-        data["notes"] = list(bank.notes)
-    data["text"] = bank.text
-    return {key: value for key, value in data.items() if value is not None}
+        raise ProcedureError(f"{where}{line}: not YAML: {getattr(exc, 'problem', None) or exc}.") from exc
 
 
 # --------------------------------------------------------------------------------------------------- text
@@ -254,7 +179,7 @@ def _from_text(text: str, title: str | None, granularity: Granularity, where: st
         raise ProcedureError(f"{where} is empty: write down the steps, as a list or as sentences.")
     layout = read_layout(text)
     name = title or layout.title
-    items = [item for heading, found in layout.lists if not _no_steps(heading) for item in found]
+    items = [item for heading, found in layout.lists if not holds_no_steps(heading) for item in found]
     inline = inline_items(text) if len(items) < 2 else None
     if inline is not None:
         return _bank(
@@ -263,27 +188,20 @@ def _from_text(text: str, title: str | None, granularity: Granularity, where: st
     if len(items) >= 2 or (items and not layout.prose):
         return _bank(text, _list_steps(text, items), name, "list")
     spans: list[tuple[int, int]] = []
-    for heading, (begin, end) in layout.prose or [(None, (0, len(text)))]:
-        if not _no_steps(heading):
+    for heading, (begin, end) in layout.prose:
+        if not holds_no_steps(heading):
             spans += split_prose(text[begin:end], granularity=granularity, start=begin)
     if not spans:
         raise ProcedureError(f"{where} holds no step: only headings, or parts such as ingredients.")
     return _bank(text, [(" ".join(text[b:e].split()), (b, e)) for b, e in spans], name, "rules")
 
 
-def _no_steps(heading: str | None) -> bool:
-    return (
-        heading is not None
-        and " ".join(heading.casefold().strip(" :*_").split()) in splitting_words().no_steps
-    )
-
-
 def _list_steps(text: str, items: Sequence[Item]) -> list[tuple[str, tuple[int, int]]]:
-    """Each item is a step. Below an item that ends with a colon the sub-items are; else they belong to it."""
+    """Each item is a step. Sub-items belong to it, unless it only announces them ("Cook:" above things to do)."""
     steps: list[tuple[str, tuple[int, int]]] = []
     for item in items:
         own = item.text(text)
-        if item.children and own.rstrip().endswith(":"):
+        if item.children and own.rstrip().endswith(":") and _are_steps(text, item.children):
             steps += _list_steps(text, item.children)
             continue
         parts = [own, *(words for words, _ in _list_steps(text, item.children))]
@@ -292,12 +210,21 @@ def _list_steps(text: str, items: Sequence[Item]) -> list[tuple[str, tuple[int, 
     return [(words, span) for words, span in steps if re.search(r"\w", words)]
 
 
+def _are_steps(text: str, items: Sequence[Item]) -> bool:
+    """Whether sub-items are things to do: they are numbered, or most of them begin with a verb of instructions."""
+    firsts = [re.match(r"\W*(\w+)", item.text(text)) for item in items]
+    verbs = splitting_words().verbs
+    doing = sum(first is not None and first[1].casefold() in verbs for first in firsts)
+    return all(item.numbered for item in items) or 2 * doing > len(items)
+
+
 def _last_end(item: Item) -> int:
     return max([item.span[1], *(_last_end(child) for child in item.children)])
 
 
 def _joined(parts: Sequence[str]) -> str:
-    text = "; ".join(part.strip().rstrip(";") for part in parts if part.strip())
+    own, *below = (part.strip().rstrip(";") for part in parts if part.strip())
+    text = f"{own}{' ' if own.endswith(':') else '; '}{'; '.join(below)}" if below else own
     return re.sub(r"^\*\*(.+?)\*\*", r"\1", text.replace("~~", ""))
 
 

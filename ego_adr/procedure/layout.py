@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ego_adr.procedure.splitting import splitting_words
 
-__all__ = ["Item", "Layout", "inline_items", "read_layout"]
+__all__ = ["Item", "Layout", "holds_no_steps", "inline_items", "read_layout"]
 
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _UNDERLINE = re.compile(r"^\s{0,3}(=+|-{3,})\s*$")
+_FENCE = re.compile(r"^\s{0,3}(?:```|~~~)\s*\w*\s*$")
 _MARKER = re.compile(
     r"^(?P<indent>[ \t]*)(?:(?P<bullet>[-*+•·‣▪●○◦–])|(?P<number>(?:step\s*)?[(\[]?\d{1,3}(?:[.):\]]|\s*[-–:])|"
-    r"step\s+\d{1,3}\b[.:)]?|[(\[]?[a-zA-Z][.)\]]))[ \t]+(?P<box>\[[ xX]\][ \t]+)?(?=\S)",
+    r"step\s+\d{1,3}\b[.:)]?|[(\[]?(?:[a-zA-Z]|[ivx]{2,5})[.)\]]|\d\ufe0f?\u20e3|"
+    r"[(\[]?\d{1,2}:\d{2}(?::\d{2})?[)\]]?(?:\s*[-–—:])?))[ \t]+(?P<box>\[[ xX]\][ \t]+)?(?=\S)",
     re.IGNORECASE,
 )
 _INLINE = re.compile(r"(?:(?<=\s)|^)(?:step\s*)?\(?(\d{1,2})[.):]\)?\s+(?=\S)", re.IGNORECASE)
@@ -58,6 +61,7 @@ def read_layout(text: str) -> Layout:
     """The layout of a text. Every span counts characters of ``text``."""
     layout = Layout()
     heading: str | None = None
+    level = 0
     items: list[Item] = []
     paragraph: list[tuple[int, int]] = []
     blank = False
@@ -75,20 +79,29 @@ def read_layout(text: str) -> Layout:
             paragraph = []
 
     lines = _lines(text)
+    cells = _table_cells(text, lines)
     for place, (begin, end) in enumerate(lines):
         line = text[begin:end]
+        if place in cells:
+            end_paragraph()
+            cell = cells[place]
+            items += [Item(0, [cell], False)] if cell is not None else []
+            continue
         if not line.strip():
             blank = True
             end_paragraph()
             continue
-        named = _heading_of(text, lines, place, inside_list=bool(items) and not blank)
-        if named is not None:
+        found = _heading_of(text, lines, place, inside_list=bool(items) and not blank)
+        if found is not None:
             end_list()
             end_paragraph()
+            named, depth = found
             if layout.title is None and heading is None and not _is_part(named):
                 layout.title = named
-            heading = named
-        elif _UNDERLINE.match(line):
+            # What stands below "Ingredients" belongs to it, whatever its own heading says ("### Sauce").
+            if not (heading is not None and depth > level and holds_no_steps(heading)):
+                heading, level = named, depth
+        elif _UNDERLINE.match(line) or _FENCE.match(line):
             pass
         elif (mark := _MARKER.match(line)) is not None:
             end_paragraph()
@@ -135,26 +148,79 @@ def _stripped(text: str, begin: int, end: int) -> tuple[int, int]:
     return begin, end
 
 
-def _heading_of(text: str, lines: list[tuple[int, int]], place: int, *, inside_list: bool) -> str | None:
+#: Depth of a heading without a mark of its own: below every marked one.
+_BARE = 7
+
+
+def _heading_of(
+    text: str, lines: list[tuple[int, int]], place: int, *, inside_list: bool
+) -> tuple[str, int] | None:
+    """The words of a heading and its depth; None when the line is none."""
     begin, end = lines[place]
     line = text[begin:end]
     if (found := _HEADING.match(line)) is not None:
-        return found[2].strip("*_ ") or None
+        name = found[2].strip("*_ ")
+        return (name, len(found[1])) if name else None
     if place + 1 < len(lines) and not inside_list:
-        below = text[slice(*lines[place + 1])]
-        if _UNDERLINE.match(below) and len(line.strip()) <= 80 and _MARKER.match(line) is None:
-            return line.strip().strip("*_ ")
+        below = _UNDERLINE.match(text[slice(*lines[place + 1])])
+        if below is not None and len(line.strip()) <= 80 and _MARKER.match(line) is None:
+            return line.strip().strip("*_ "), 1 if below[1][0] == "=" else 2
     found = _BARE_HEADING.match(line)
     if found is not None and (_is_part(found[1]) or line.strip().startswith(("**", "__"))):
-        return found[1].strip()
+        return found[1].strip(), _BARE
     plain = line.strip().rstrip(":")
-    return plain if _is_part(plain) and not inside_list else None
+    return (plain, _BARE) if _is_part(plain) and not inside_list else None
+
+
+def holds_no_steps(heading: str | None) -> bool:
+    """Whether what stands under a heading is no step: ingredients, tools, notes."""
+    return heading is not None and _key(heading) in splitting_words().no_steps
 
 
 def _is_part(name: str) -> bool:
     words = splitting_words()
-    key = " ".join(name.casefold().strip(" :*_").split())
-    return key in words.no_steps or key in words.steps
+    return _key(name) in words.no_steps or _key(name) in words.steps
+
+
+def _key(name: str) -> str:
+    """A heading without its case, marks, brackets and "for ...": "Ingredients (for two):" is "ingredients"."""
+    plain = re.sub(r"\(.*?\)|\s(?:for|to)\s.*$", "", name.casefold()).strip(" :*_.")
+    return " ".join(plain.split())
+
+
+_ROW = re.compile(r"^\s*\|.*\|\s*$")
+_RULE = re.compile(r"^\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
+
+
+def _table_cells(text: str, lines: list[tuple[int, int]]) -> dict[int, tuple[int, int] | None]:
+    """For each line of a Markdown table, the cell that holds the step; None for its head and rule.
+
+    The column is the one with the most letters in its body.
+    """
+    found: dict[int, tuple[int, int] | None] = {}
+    rules = [i for i, line in enumerate(lines) if i and _RULE.match(text[slice(*line)])]
+    for rule in rules:
+        rows: dict[int, list[tuple[int, int]]] = {}
+        for place in range(rule + 1, len(lines)):
+            begin, end = lines[place]
+            if not _ROW.match(text[begin:end]):
+                break
+            bars = [at for at in range(begin, end) if text[at] == "|" and text[at - 1 : at] != "\\"]
+            rows[place] = [_stripped(text, left + 1, right) for left, right in pairwise(bars)]
+        if not rows:
+            continue
+        letters = [
+            sum(
+                sum(map(str.isalpha, text[slice(*row[column])])) for row in rows.values() if column < len(row)
+            )
+            for column in range(max(map(len, rows.values())))
+        ]
+        column = letters.index(max(letters))
+        found |= {rule - 1: None, rule: None}
+        for place, row in rows.items():
+            filled = column < len(row) and row[column][0] < row[column][1]
+            found[place] = row[column] if filled else None
+    return found
 
 
 def _nested(items: list[Item]) -> list[Item]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Literal
 
 import yaml
@@ -20,6 +21,8 @@ from ego_adr.resources import taxonomy_folder
 
 __all__ = ["Granularity", "SplittingWords", "split_prose", "splitting_words"]
 
+#: A line of more characters is part of a text broken to a width.
+LONGEST_LINE = 120
 Granularity = Literal["sentence", "clause", "phrase"]
 Span = tuple[int, int]
 
@@ -38,6 +41,8 @@ class SplittingWords:
     opposites: frozenset[str]
     particles: frozenset[str]
     lead_ins: frozenset[str]
+    openers: frozenset[str]
+    objects: frozenset[str]
     verbs: frozenset[str]
     gerunds: frozenset[str]
 
@@ -70,6 +75,8 @@ def splitting_words() -> SplittingWords:
         opposites=frozenset(data["opposites"]),
         particles=frozenset(data["particles"]),
         lead_ins=frozenset(data["lead-ins"]),
+        openers=frozenset(phrase.split()[0] for phrase in data["connectives"]),
+        objects=frozenset(data["objects"]),
         verbs=frozenset(verbs | set(data["more-verbs"])),
         gerunds=frozenset(_gerund(verb) for verb in verbs),
     )
@@ -96,7 +103,9 @@ def split_prose(text: str, *, granularity: Granularity = "clause", start: int = 
 
 # ---------------------------------------------------------------------------------------------- sentences
 
-_END = re.compile(r"[.!?。!?]+[\"'”’)\]]*|[;;]|\n\s*\n")
+_END = re.compile(r"[.!?。!?]+[\"'”’)\]]*|[;;]|\n\s*\n|\n")
+# Straight quotes open at a word's beginning; behind a digit they are inches (1/2" pipe).
+_QUOTED = re.compile(r'(?<![\w"])"(?=\w)[^"\n]{1,400}"(?!\w)')
 _CLOSING = {"(": ")", "[": "]", "“": "”", "«": "»"}
 
 
@@ -108,20 +117,39 @@ def _enclosed(text: str) -> list[bool]:
             end = text.find(closing, begin + 1, begin + 400)
             if end != -1:
                 inside[begin:end] = [True] * (end - begin)
+    for quoted in _QUOTED.finditer(text):
+        inside[quoted.start() : quoted.end() - 1] = [True] * (len(quoted[0]) - 1)
     return inside
 
 
 def _sentences(text: str) -> list[Span]:
     inside = _enclosed(text)
+    by_line = _one_a_line(text)
     found: list[Span] = []
     begin = 0
     for mark in _END.finditer(text):
-        if inside[mark.start()] or not _ends_sentence(text, mark):
+        if inside[mark.start()] or not (by_line if mark[0] == "\n" else _ends_sentence(text, mark)):
             continue
         found.append((begin, mark.start()))
         begin = mark.end()
     found.append((begin, len(text)))
     return found
+
+
+def _one_a_line(text: str) -> bool:
+    """Whether each line is a step of its own, rather than a text broken to the width of a page."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    words = splitting_words()
+    for line, following in pairwise(lines):
+        last = re.search(r"(\w+)\W*$", line)
+        first = re.match(r"\W*(\w+)", following)
+        if line[-1] in ",(-–" or len(line) > LONGEST_LINE or first is None:
+            return False
+        if last is not None and last[1].casefold() in words.function_words - words.opposites - words.objects:
+            return False
+        if following[0].islower() and first[1].casefold() not in words.verbs | words.openers:
+            return False
+    return len(lines) > 1
 
 
 def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
@@ -166,7 +194,7 @@ def _pieces(text: str, begin: int, end: int, granularity: Granularity) -> list[S
         piece = text[judged_from : mark.start()]
         if _leads_in(piece):
             judged_from = mark.end()  # it stays with what follows, which may be a step
-        elif _worth_a_step(piece):
+        elif _worth_a_step(piece, least=1 if _connective_at(text, mark.end()) else 2):
             cuts.append((mark.start(), mark.end()))
             judged_from = mark.end()
     pieces: list[Span] = []
@@ -201,14 +229,23 @@ def _begins(verbs: frozenset[str]) -> str:
 
 
 def _leads_in(piece: str) -> bool:
-    """Whether a piece only leads in to the next: "Once done, ...", "In a bowl, ...", "To make coffee, ..."."""
-    words = _words(piece)
-    return bool(words) and words[0] in splitting_words().lead_ins and "," not in piece
+    """Whether a piece only leads in to the next: "Once done, ...", "In a bowl, ...", "To make tea, first, ..."."""
+    shown = _closing().sub("", piece)
+    words = _words(shown)
+    return bool(words) and words[0] in splitting_words().lead_ins and "," not in shown
 
 
-def _worth_a_step(piece: str) -> bool:
-    """A verb alone ("peel and mince the garlic") is no step: what it acts on comes later."""
-    return len([word for word in _words(piece) if word not in splitting_words().function_words]) >= 2
+def _worth_a_step(piece: str, least: int) -> bool:
+    """A verb alone ("peel and mince the garlic") is no step: what it acts on comes later.
+
+    Before "then" it is one ("whisk, then fry").
+    """
+    return len([word for word in _words(piece) if word not in splitting_words().function_words]) >= least
+
+
+def _connective_at(text: str, at: int) -> bool:
+    lead = _leading().match(text, at)
+    return lead is not None and re.search(r"\w", lead[0]) is not None
 
 
 def _words(piece: str) -> list[str]:
@@ -234,6 +271,12 @@ def _gerund(verb: str) -> str:
 def _leading() -> re.Pattern[str]:
     names = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in splitting_words().connectives)
     return re.compile(rf"[\s,;:•*–-]*(?:(?:{names})\b\s*,?\s*)*", re.IGNORECASE)
+
+
+@cache
+def _closing() -> re.Pattern[str]:
+    names = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in splitting_words().connectives)
+    return re.compile(rf"\s*,\s*(?:{names})\s*$", re.IGNORECASE)
 
 
 def _trim(text: str, begin: int, end: int) -> Span | None:
