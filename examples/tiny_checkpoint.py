@@ -220,6 +220,26 @@ def llava_onevision() -> tuple[Any, Any]:
     return tf.LlavaOnevisionForConditionalGeneration(config), processor
 
 
+def llava() -> tuple[Any, Any]:
+    """A model of single images, without videos: a clip is so many images."""
+    tokenizer = build_tokenizer(bos_token="<s>", eos_token="</s>")
+    config = tf.LlavaConfig(
+        text_config=tf.LlamaConfig(**text_config(tokenizer)),
+        vision_config=tf.CLIPVisionConfig(**_tower(projection_dim=32)),
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        image_seq_length=16,
+    )
+    crop = {"height": PICTURE, "width": PICTURE}
+    processor = tf.LlavaProcessor(
+        image_processor=tf.CLIPImageProcessor(size={"shortest_edge": PICTURE}, crop_size=crop),
+        tokenizer=tokenizer,
+        patch_size=14,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+    )
+    return tf.LlavaForConditionalGeneration(config), processor
+
+
 def llama() -> tuple[Any, Any]:
     """A language model alone, for the stages that need no pictures."""
     tokenizer = build_tokenizer(bos_token="<s>")
@@ -233,6 +253,7 @@ ARCHITECTURES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "qwen3_vl": qwen3_vl,
     "video_llava": video_llava,
     "llava_onevision": llava_onevision,
+    "llava": llava,
     "llama": llama,
 }
 

@@ -16,6 +16,7 @@ _WORDS = (
     "can't allocate memory",
     "not enough memory",
     "std::bad_alloc",
+    "status_alloc_failed",
 )
 
 

@@ -229,10 +229,11 @@ def _processor(where: str, config: Any, files: Mapping[str, Any]) -> Any:
     auto = AutoProcessor if _is_multimodal(config) else AutoTokenizer
     try:
         return auto.from_pretrained(where, **files)
-    except (OSError, ValueError, KeyError, ImportError) as exc:
-        if isinstance(exc, ImportError):
-            raise ModelError(f"the processor of {where} needs a package that is missing: {exc}") from exc
-        raise ModelError(f"the processor of {where} cannot be loaded: {exc}") from exc
+    except ImportError as exc:
+        raise ModelError(f"the processor of {where} needs a package that is missing: {exc}") from exc
+    except Exception as exc:
+        # Any type: each processor reads its own files, and broken ones break it in its own way.
+        raise ModelError(f"the processor of {where} cannot be loaded: {type(exc).__name__}: {exc}") from exc
 
 
 def _model(where: str, config: Any, options: Mapping[str, Any]) -> Any:

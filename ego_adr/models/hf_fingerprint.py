@@ -12,6 +12,7 @@ __all__ = ["checkpoint_fingerprint"]
 
 WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
 SETTINGS = (".json", ".jinja", ".txt", ".model", ".py")
+LIBRARIES = ("ego-adr", "torch", "torchvision", "transformers", "tokenizers", "qwen-vl-utils")
 #: A weight file up to this size is read whole, a larger one in blocks spread over it.
 WHOLE = 32 * 2**20
 BLOCK = 64 * 2**10
@@ -23,7 +24,7 @@ def checkpoint_fingerprint(folder: Path, settings: dict[str, Any]) -> str:
 
     It hashes every settings file of the folder, of the weights the names, sizes and contents (of files above
     32 MB the header and 128 blocks of 64 kB spread evenly: retraining changes weights everywhere), how the model
-    was loaded, and the versions of torch and transformers.
+    was loaded, and the versions of this package and of the libraries that make its inputs and outputs.
 
     Args:
         folder: of the checkpoint.
@@ -37,7 +38,7 @@ def checkpoint_fingerprint(folder: Path, settings: dict[str, Any]) -> str:
         elif path.suffix in WEIGHTS:
             digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
             _add_weights(digest, path)
-    libraries = {name: _version(name) for name in ("torch", "transformers")}
+    libraries = {name: _version(name) for name in LIBRARIES}
     digest.update(json.dumps([settings, libraries], sort_keys=True, default=str).encode())
     return f"transformers:{digest.hexdigest()}"
 

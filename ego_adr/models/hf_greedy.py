@@ -76,11 +76,12 @@ def generate_replies(
     width = inputs["input_ids"].shape[1]
     with greedy(model, tokenizer):
         produced = model.generate(**inputs, do_sample=False, max_new_tokens=max(limits))
+    begin = width if _repeats_the_prompt(produced, inputs["input_ids"]) else 0
     ends = set(end_ids(model, tokenizer))
     drop = control_ids(tokenizer)
     replies = []
     for row, limit, mask in zip(produced, limits, inputs["attention_mask"], strict=True):
-        ids = row[width:].tolist()[:limit]
+        ids = row[begin:].tolist()[:limit]
         stop = next((place for place, token in enumerate(ids) if token in ends), None)
         said = ids if stop is None else ids[:stop]
         replies.append(
@@ -93,6 +94,12 @@ def generate_replies(
             )
         )
     return replies
+
+
+def _repeats_the_prompt(produced: Any, prompt: Any) -> bool:
+    """Most models give the prompt and the reply; those with an encoder, or asked by embeddings, the reply alone."""
+    width = prompt.shape[1]
+    return bool(produced.shape[1] >= width and (produced[:, :width] == prompt.to(produced.device)).all())
 
 
 def control_ids(tokenizer: Any) -> set[int]:

@@ -99,6 +99,7 @@ class TransformersModel:
         groups: dict[tuple[Form, int, bool], list[int]] = {}
         for place, request in enumerate(requests):
             try:
+                _check_limit(request)
                 check_frames(request.frames)
                 form = self.builder.form(request)
             except EgoADRError as exc:
@@ -194,21 +195,23 @@ class TransformersModel:
 
     def _run(self, requests: Sequence[Request], batch: Batch, form: Form) -> list[Reply]:
         inputs = self._placed(batch)
-        if not requests[0].choices:
-            return generate_replies(
-                self.model, self.builder.tokenizer, inputs, [r.max_tokens for r in requests]
-            )
+        limits = [request.max_tokens for request in requests]
+        if not requests[0].choices or getattr(self.model.config, "is_encoder_decoder", False):
+            replies = generate_replies(self.model, self.builder.tokenizer, inputs, limits)
+            return [self._noted(reply) for reply in replies]
         (request,), (text,) = requests, batch.texts
         scores = self._score(inputs, text, request.choices, form)
         best = max(scores, key=lambda score: score.logprob)
-        return [
-            Reply(
-                text=best.choice,
-                prompt_tokens=int(inputs["attention_mask"].sum()),
-                completion_tokens=0,
-                scores=scores,
-            )
-        ]
+        count = int(inputs["attention_mask"].sum())
+        return [self._noted(Reply(text=best.choice, prompt_tokens=count, completion_tokens=0, scores=scores))]
+
+    def _noted(self, reply: Reply) -> Reply:
+        """The reply, with a note where it went beyond what the model was made for."""
+        room = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        used = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0)
+        if not isinstance(room, int) or used <= room:
+            return reply
+        return replace(reply, notes=(*reply.notes, f"{used} tokens where the model was made for {room}"))
 
     def _score(
         self, inputs: dict[str, Any], text: str, choices: Sequence[str], form: Form
@@ -273,6 +276,11 @@ class TransformersModel:
 
     def __repr__(self) -> str:
         return f"TransformersModel({self.name}, {self.builder.class_name})"
+
+
+def _check_limit(request: Request) -> None:
+    if request.max_tokens < 1:
+        raise InputError(f"max_tokens={request.max_tokens} is not allowed: a reply has at least one token.")
 
 
 class _Short:

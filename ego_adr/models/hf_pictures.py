@@ -128,7 +128,9 @@ def pixel_limits(
 
     For the Qwen family: what the checkpoint's ``size`` says, within the limits of qwen-vl-utils (128 to 768
     tokens for a picture of a video, 4 to 16,384 for a single image, and an even share of the context), which is
-    how these models were trained and are evaluated. A checkpoint whose own limit lies lower keeps it.
+    how these models were trained and are evaluated. A checkpoint whose own limit lies lower keeps it. Its limits and
+    its ``smart_resize`` are used, its reader of picture lists is not: that one rounds every picture to twice the
+    patch first, and lays the pictures evenly over time whatever their times are.
 
     Args:
         min_pixels, max_pixels: of one picture, in place of the checkpoint's.

@@ -106,12 +106,11 @@ def choose_attention(
         return wanted, None
     if installed is None:
         installed = find_spec("flash_attn") is not None
+    is_cuda = torch.device(device).type == "cuda"
     if not installed:
-        return (
-            "sdpa",
-            "attention: sdpa, because flash-attn is not installed (pip install 'ego-adr[flash-attn]')",
-        )
-    if torch.device(device).type != "cuda":
+        remedy = " (pip install 'ego-adr[flash-attn]')" if is_cuda else ""
+        return "sdpa", f"attention: sdpa, because flash-attn is not installed{remedy}"
+    if not is_cuda:
         return "sdpa", f"attention: sdpa, because flash-attn needs a CUDA device and this is {device}"
     found = tuple(capability or torch.cuda.get_device_capability(device))
     if found < BF16_CAPABILITY:

@@ -21,7 +21,8 @@ LLAVA = ("video_llava", "llava_onevision")
 VISION = (*QWEN, *LLAVA)
 CHOICES = ("correct", "Wrong object", "Wrong action", "Correct wrong action")
 
-every_vision = pytest.mark.parametrize("architecture", VISION)
+every_vision = pytest.mark.parametrize("architecture", [*VISION, "llava"])
+every_video = pytest.mark.parametrize("architecture", VISION)
 
 
 def plain_inputs(model: Any, requests: list[Request]) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def test_a_checkpoint_loads_from_its_folder_and_is_a_backend(
     assert not model.model.training
 
 
-@pytest.mark.parametrize("architecture", [*VISION, "llama"])
+@pytest.mark.parametrize("architecture", [*VISION, "llava", "llama"])
 def test_a_question_without_pictures_is_answered(architecture: str, tiny_model: Callable[[str], Any]) -> None:
     (reply,) = tiny_model(architecture).generate([Request("Was the step done right?", max_tokens=6)])
     assert reply.failure is None
@@ -123,7 +124,7 @@ def test_the_pictures_are_seen_and_their_order_matters(
     assert len({round(score, 4) for score in scores}) == len(scores)
 
 
-@every_vision
+@every_video
 def test_the_model_is_given_what_its_own_processor_makes(
     architecture: str, tiny_model: Callable[[str], Any], clip: Callable[..., Any]
 ) -> None:
@@ -139,7 +140,7 @@ def test_the_model_is_given_what_its_own_processor_makes(
         torch.testing.assert_close(torch.as_tensor(ours[name]), torch.as_tensor(value), rtol=0, atol=0)
 
 
-@every_vision
+@every_video
 def test_replies_are_those_of_plain_greedy_generation(
     architecture: str, tiny_model: Callable[[str], Any], clip: Callable[..., Any]
 ) -> None:
@@ -189,7 +190,7 @@ def test_scores_are_the_likelihoods_of_full_sequences(
     assert reply.text == max(reply.scores, key=lambda score: score.logprob).choice
 
 
-@pytest.mark.parametrize("architecture", [*VISION, "llama"])
+@pytest.mark.parametrize("architecture", [*VISION, "llava", "llama"])
 def test_the_prompt_is_read_once_for_all_answers(
     architecture: str,
     tiny_model: Callable[[str], Any],

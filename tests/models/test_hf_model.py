@@ -283,3 +283,15 @@ def test_a_real_language_model_from_a_gguf_file() -> None:
     assert "Paris" in said.text
     assert said.finish_reason == "stop"
     assert scored.text == "Paris"
+
+
+def test_more_tokens_than_a_model_was_made_for_are_noted(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model.model.config.get_text_config(), "max_position_embeddings", 24)
+    short, long = model.generate([Request("Hi", max_tokens=1), Request("stir the pan, " * 20, max_tokens=1)])
+    assert short.notes == ()
+    assert "made for 24" in long.notes[0]
+
+
+def test_a_limit_of_no_tokens_is_refused(model: Any) -> None:
+    with pytest.raises(InputError, match="max_tokens=0"):
+        model.generate([Request("Hello?", max_tokens=0)])
