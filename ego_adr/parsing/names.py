@@ -154,8 +154,21 @@ class Names:
             return "or" if len(labels) > 1 else labels
         return labels if _RESIDUE.fullmatch(residue) else None
 
-    def lead(self, text: str, start: int = 0) -> Lead | None:
-        """The labels that open ``text[start:]`` after marks, numbering and words such as "a case of"."""
+    def is_proper(self, written: str) -> bool:
+        """Whether a name says by itself that it is a label: of several words, or the label's own.
+
+        Tags of one word ("Order", "Timing") head paragraphs as well.
+        """
+        label = self.exact(written)
+        key = label_key(_strip(written))
+        return label is None or " " in key or key in (label_key(label.name), label_key(label.id))
+
+    def lead(self, text: str, start: int = 0, *, announced: bool = False) -> Lead | None:
+        """The labels that open ``text[start:]`` after marks, numbering and words such as "a case of".
+
+        Args:
+            announced: a marker stands before it; only then do tags of one word count.
+        """
         at = self._skip(text, start)
         if self._hedged.match(text, at) or (
             self._negator.match(text, at) and not self._every.match(text, at)
@@ -163,6 +176,8 @@ class Names:
             return None
         match = self._every.match(text, at)
         if match is None or not self.stands_alone(match) or _QUESTION.match(text, match.end()):
+            return None
+        if not self.is_proper(match.group()) and (not announced or re.match(r"\s*:", text[match.end() :])):
             return None
         labels, end, open_choice = [self.owner(match.group())], match.end(), False
         while joiner := _JOINER.match(text, end):

@@ -28,6 +28,8 @@ _BARE_NUMBER = re.compile(
 _SEPARATOR = re.compile(
     r"[\"')\]]*\s*(?:$|[:.,;!(\n\"]|[-–—→]+(?:\s|$)|(?:because|since|as)\b|[^\x00-\u024F])", re.IGNORECASE
 )
+_HEADING = 3
+"""Words that a heading has at most."""
 _PLACE = "\ue000"
 _NO = re.compile(r"\s*(?:no|none|nope)\b", re.IGNORECASE)
 _YES = re.compile(r"\s*(?:yes|yeah|right|correct|true)\b", re.IGNORECASE)
@@ -212,7 +214,8 @@ class _Reader:
     def _answered(self, question: Sentence, reply: Sentence) -> tuple[Label, ...]:
         """What a yes or a no makes of the question before it."""
         if _YES.match(reply.text):
-            return self._speech.commits(question.text).labels
+            named = self._names.value(question.text.rstrip().rstrip("?"))
+            return named if isinstance(named, tuple) else self._speech.commits(question.text).labels
         asks_for_error = self._words.error_questions.search(question.text) is not None
         if _NO.match(reply.text) and asks_for_error and not self._names.in_prose(question.text):
             return (self._taxonomy.correct,)
@@ -225,6 +228,8 @@ class _Reader:
         for line in text.splitlines(keepends=True):
             end = at + len(line.rstrip())
             value = self._names.value(line) if line.strip() else None
+            if value is not None and not self._names.is_proper(line) and text.strip() != line.strip():
+                value = None
             number = _BARE_NUMBER.fullmatch(line.strip()) if by_number else None
             if number is not None and number.group("n").upper() in by_number:
                 value = (by_number[number.group("n").upper()],)
@@ -260,7 +265,7 @@ class _Reader:
             return [self._claim(lead.labels, sentence.start + lead.end, 2, sentence.text, text)]
         committed = self._speech.commits(sentence.text)
         if not committed.labels:
-            return []
+            return self._behind_colon(sentence, text)
         firm = 3 if self._words.conclusions.match(sentence.text) else 1
         labels = committed.labels
         if firm == 1 and self._words.additions.match(sentence.text):
@@ -280,6 +285,12 @@ class _Reader:
                 return Claim(labels, sentence.end, 3, sentence.text.strip())
         return None
 
+    def _behind_colon(self, sentence: Sentence, text: str) -> list[Claim]:
+        """ "Neither late nor incomplete: correct". A short heading before the colon is no such sum ("Object: correct")."""
+        before, colon, behind = sentence.text.rpartition(":")
+        value = self._names.value(behind) if colon and len(before.split()) > _HEADING else None
+        return [self._claim(value, sentence.end, 1, sentence.text, text)] if isinstance(value, tuple) else []
+
     def _announced(self, sentence: Sentence, text: str, by_number: Mapping[str, Label]) -> Claim | None:
         """The labels behind the last announcement of a sentence ("Answer:", "the label is")."""
         for marker in reversed(list(self._words.markers.finditer(sentence.text))):
@@ -295,7 +306,7 @@ class _Reader:
             words = (
                 sentence.text[marker.start() :] if rest in sentence.text else marker.group() + " " + rest
             ).strip()
-            lead = self._names.lead(rest)
+            lead = self._names.lead(rest, announced=True)
             if lead is not None and lead.kind == "labels" and not scopes().denied_after(rest, lead.end):
                 return self._claim(lead.labels, start + lead.end, 3, words, text)
             if (

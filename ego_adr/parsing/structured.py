@@ -251,7 +251,7 @@ class _Reader:
             return None
         if labels is not None:
             return labels
-        lead = self._names.lead(stripped)
+        lead = self._names.lead(stripped, announced=True)
         if (
             lead is not None
             and lead.kind == "labels"
