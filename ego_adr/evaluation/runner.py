@@ -113,7 +113,8 @@ def describe_detector(detector: Any) -> dict[str, Any]:
         found["prompts"] = hashlib.sha256(texts).hexdigest()[:16]
     taxonomy = getattr(detector, "taxonomy", None)
     if taxonomy is not None:
-        found["taxonomy"] = [getattr(taxonomy, "name", ""), getattr(taxonomy, "fingerprint", "")]
+        found["taxonomy"] = getattr(taxonomy, "name", "")
+        found["taxonomy_fingerprint"] = getattr(taxonomy, "fingerprint", "")
     return found
 
 
@@ -284,7 +285,7 @@ def _open_run(folder: Path, manifest: Mapping[str, Any], ids: set[str], *, resum
             raise DataError(f"{path} is no JSON: {exc}. Give another --out.") from exc
         now = json.loads(json.dumps(manifest))
         unlike = [
-            f"{key}: {held.get(key)!r} then, {now.get(key)!r} now"
+            _told(key, held.get(key), now.get(key))
             for key in sorted({*held, *now} - _MAY_CHANGE)
             if held.get(key) != now.get(key)
         ]
@@ -302,6 +303,13 @@ def _open_run(folder: Path, manifest: Mapping[str, Any], ids: set[str], *, resum
     fresh.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     os.replace(fresh, path)
     return log
+
+
+def _told(key: str, then: Any, now: Any) -> str:
+    """A difference in words; of hashes, which nobody can read, only that they differ."""
+    if max(len(repr(then)), len(repr(now))) > 60:
+        return f"{key.replace('_', ' ')} has changed"
+    return f"{key}: {then!r} then, {now!r} now"
 
 
 def _unique(samples: Sequence[Sample]) -> None:
