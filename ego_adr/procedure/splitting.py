@@ -43,6 +43,8 @@ class SplittingWords:
     lead_ins: frozenset[str]
     openers: frozenset[str]
     objects: frozenset[str]
+    cardinals: tuple[str, ...]
+    ordinals: tuple[str, ...]
     verbs: frozenset[str]
     gerunds: frozenset[str]
 
@@ -77,6 +79,8 @@ def splitting_words() -> SplittingWords:
         lead_ins=frozenset(data["lead-ins"]),
         openers=frozenset(phrase.split()[0] for phrase in data["connectives"]),
         objects=frozenset(data["objects"]),
+        cardinals=tuple(data["cardinals"]),
+        ordinals=tuple(data["ordinals"]),
         verbs=frozenset(verbs | set(data["more-verbs"])),
         gerunds=frozenset(_gerund(verb) for verb in verbs),
     )
