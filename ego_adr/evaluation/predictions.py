@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from ego_adr.benchmarks.egoerrorvqa import read_json_rows
 from ego_adr.benchmarks.samples import NEGATIVE_START, NO_ACTION, Sample
+from ego_adr.benchmarks.sources import guess_source
 from ego_adr.errors import DataError
 from ego_adr.evaluation.outcomes import (
     Outcome,
@@ -44,6 +45,13 @@ PREDICTION_FIELDS = (
     "output",
 )
 TRUTH_FIELDS = ("truth", "ground_truth", "close_end_answer", "target", "gold")
+#: What a row shows, in our words or the published ones.
+_SHOWN = (
+    ("video", "video_id"),
+    ("start", "start_time"),
+    ("end", "end_time"),
+    ("action", "action_annotation"),
+)
 REPLY_FIELDS = ("reply", "raw", "white_agent_raw_answer")
 
 
@@ -142,6 +150,7 @@ def read_predictions(
     missing = len(known.keys() - rows.keys())
     if missing:
         notes.append(f"{missing} of the benchmark's {len(known)} rows have no prediction")
+    notes += _conflicts(rows, outcomes)
     settings = _settings(place)
     return Predictions(
         name=name
@@ -176,7 +185,7 @@ def _outcome(
         )
     # The published evaluator forgets the truth of a row that failed; it still counts as a row.
     truth = () if given is None else truth_names(given, read, where, taxonomy.names)
-    dataset = str(row.get("dataset") or (sample.dataset if sample else ""))
+    dataset = str(row.get("dataset") or (sample.dataset if sample else guess_source(row)) or "")
     giveaways = _giveaways(row, sample)
     group = _group(row, sample, dataset)
     if detection is not None:
@@ -258,6 +267,23 @@ def _giveaways(row: Mapping[str, Any], sample: Sample | None) -> tuple[str, ...]
     if "action_annotation" in row and row["action_annotation"] is None:
         found.append(NO_ACTION)
     return tuple(found)
+
+
+def _conflicts(rows: Mapping[str, Mapping[str, Any]], outcomes: Sequence[Outcome]) -> list[str]:
+    """Whether rows that show the same carry different labels: no run can be right on all of them."""
+    same: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for outcome in outcomes:
+        row = rows[outcome.id]
+        shown = [row.get(a, row.get(b)) for a, b in _SHOWN]
+        if outcome.truth and None not in shown:
+            same.setdefault((outcome.dataset, *map(str, shown)), set()).add(tuple(sorted(outcome.truth)))
+    found = sum(len(truths) > 1 for truths in same.values())
+    if not found:
+        return []
+    groups = "1 group of rows shows" if found == 1 else f"{found} groups of rows show"
+    return [
+        f"conflicting labels: {groups} the same clip and action with different labels; no answer is right for all"
+    ]
 
 
 def _group(row: Mapping[str, Any], sample: Sample | None, dataset: str) -> str:

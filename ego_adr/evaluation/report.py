@@ -153,7 +153,7 @@ def _from_predictions(
     held: Predictions,
 ) -> tuple[list[Entry], list[Outcome], Mapping[str, Any], tuple[str, ...]]:
     entries = [
-        Entry(outcome.id, held.detection(outcome), outcome.truth, outcome.dataset)
+        Entry(outcome.id, held.detection(outcome), outcome.truth, outcome.dataset, outcome.giveaways)
         for outcome in held.outcomes
     ]
     return entries, list(held.outcomes), held.settings, held.notes

@@ -21,6 +21,7 @@ class Entry:
     detection: Detection | None
     truth: tuple[str, ...] = ()
     dataset: str = ""
+    giveaways: tuple[str, ...] = ()
 
 
 class _Texts:
@@ -66,6 +67,7 @@ def sample_data(
                     "id": entry.id,
                     "truth": list(entry.truth),
                     "dataset": entry.dataset,
+                    "giveaways": list(entry.giveaways),
                     "frames": [],
                     "runs": [],
                 },

@@ -160,6 +160,18 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert [run.name for run, _ in scored] == ["run", "run (2)"]
 
 
+def test_published_rows_with_a_prediction_added_are_scored_and_their_conflicts_are_told(
+    cases_dir: Path, tmp_path: Path
+) -> None:
+    rows = json.loads((cases_dir / "24_tent_rows.json").read_text(encoding="utf-8"))
+    path = write(tmp_path, "tent.json", [{**row, "prediction": "correct"} for row in rows])
+    found = score(path)
+    assert found.rates.rows == 4
+    assert found.subsets["only negative start"].rows == 1
+    assert any("conflicting labels: 1 group" in note for note in found.warnings)
+    assert read_predictions(path, TAXONOMY).outcomes[0].dataset == "epic_tent"
+
+
 def outcomes(labels: list[str], truth: list[str]) -> list[Outcome]:
     return [
         Outcome(str(i), (t,), "ok", said, (said,), group=str(i // 2))

@@ -146,7 +146,7 @@
       "article",
       { class: "sample" },
       make("h3", {}, sample.action || sample.id),
-      make("p", { class: "where" }, [truth, sample.task, sample.video, span, sample.id].filter(Boolean).join(" · ")),
+      make("p", { class: "where" }, [truth, ...sample.giveaways, sample.task, sample.video, span, sample.id].filter(Boolean).join(" · ")),
       sample.frames.length ? frames : "",
       make("div", { class: "verdicts" }, ...sample.runs.map(verdict)),
     );
