@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -160,12 +161,19 @@ def by_ego_adr_anew(path: Path, start: float, end: float) -> Sequence[Array]:
 _kept: dict[Path, Any] = {}
 
 
+@cache
+def _upright_size(path: Path) -> tuple[int, int]:
+    """Of the scaled picture; decord turns pictures upright but wants to be told their size beforehand."""
+    with av.open(str(path)) as container:
+        frame = next(container.decode(video=0))
+    width, height = target(frame.width, frame.height)
+    return (height, width) if frame.rotation % 180 else (width, height)
+
+
 def _decord(path: Path) -> Any:
     import decord
 
-    with av.open(str(path)) as container:
-        context = container.streams.video[0].codec_context
-        width, height = target(context.width, context.height)
+    width, height = _upright_size(path)
     return decord.VideoReader(str(path), width=width, height=height)
 
 
