@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ego_adr.procedure.similarity import stem
 from ego_adr.types import ProcedureBank, Reply, Step
 
 __all__ = ["bank_from_reply"]
@@ -34,18 +35,31 @@ def bank_from_reply(cut_by_rules: ProcedureBank, reply: Reply) -> ProcedureBank:
         if reply.finish_reason == "length":
             raise _NotHeldError("its reply was cut at the token limit")
         entries = _entries(reply.text)
+        if len(entries) == 1 and len(cut_by_rules.steps) > 1:
+            raise _NotHeldError("it left the text whole")
         spans = _align([words for words, _ in entries], text)
         _check_cover(spans, text)
     except _NotHeldError as exc:
         note = f"the model's cut was not used: {exc}; rules cut the text"
         return cut_by_rules.model_copy(update={"notes": (*cut_by_rules.notes, note)})
+    named = {stem(word) for word in _content(text)}
+    known = [tuple(name for name in objects if _is_named(name, named)) for _, objects in entries]
+    strange = [name for _, objects in entries for name in objects if not _is_named(name, named)]
+    notes = list(cut_by_rules.notes)
+    if strange:
+        notes.append(
+            f"objects that the text does not name were left out: {', '.join(dict.fromkeys(strange))}"
+        )
     steps = tuple(
         Step(index=index, text=words, objects=objects, span=span)
-        for index, ((words, objects), span) in enumerate(zip(entries, spans, strict=True))
+        for index, ((words, _), objects, span) in enumerate(zip(entries, known, spans, strict=True))
     )
-    return ProcedureBank(
-        text=text, steps=steps, title=cut_by_rules.title, method="model", notes=cut_by_rules.notes
-    )
+    return ProcedureBank(text=text, steps=steps, title=cut_by_rules.title, method="model", notes=tuple(notes))
+
+
+def _is_named(name: str, named: set[str]) -> bool:
+    stems = {stem(word) for word in _content(name)}
+    return bool(stems) and stems <= named
 
 
 def _entries(said: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -71,13 +85,21 @@ def _entries(said: str) -> list[tuple[str, tuple[str, ...]]]:
         words = form.get("text") or form.get("step") or form.get("description")
         if not isinstance(words, str) or not re.search(r"\w", words):
             raise _NotHeldError(f"a step has no text ({step!r})"[:120])
-        objects = form.get("objects") or ()
-        names = objects if isinstance(objects, Sequence) and not isinstance(objects, str) else (objects,)
         cleaned = re.sub(r"^\s*(?:step\s*)?\d{1,2}[.):]\s+", "", words, flags=re.IGNORECASE)
-        entries.append((" ".join(cleaned.split()), tuple(str(n).strip() for n in names if str(n).strip())))
+        entries.append((" ".join(cleaned.split()), _names(form.get("objects"))))
     if not entries:
         raise _NotHeldError("it gave no steps")
     return entries
+
+
+def _names(objects: Any) -> tuple[str, ...]:
+    """Names of objects, given as a list of texts or of ``{name: ...}``, or as one text with commas."""
+    if isinstance(objects, str):
+        objects = objects.split(",")
+    if not isinstance(objects, Sequence):
+        return ()
+    found = (entry.get("name") if isinstance(entry, Mapping) else entry for entry in objects)
+    return tuple(dict.fromkeys(name.strip() for name in found if isinstance(name, str) and name.strip()))
 
 
 def _align(steps: Sequence[str], text: str) -> list[Span]:
@@ -95,6 +117,8 @@ def _align(steps: Sequence[str], text: str) -> list[Span]:
             raise _NotHeldError(
                 f"step {number} names {', '.join(missing)}, which the text does not say there"
             )
+        if _negated(words) != _negated(text[_clause_start(text, span[0]) : span[1]]):
+            raise _NotHeldError(f"step {number} ({words[:60]!r}) turns what the text says into its opposite")
         spans.append(span)
         at = span[0] + max(1, (span[1] - span[0]) // 2)
     return spans
@@ -120,6 +144,19 @@ def _find(words: str, text: str, at: int) -> Span | None:
     if content and sum(word in there for word in content) / len(content) < 0.7:
         return None
     return at + best.dest_start, at + best.dest_end
+
+
+_NEGATION = re.compile(r"\b(?:not|never|without|no|avoid)\b|n['’]t\b", re.IGNORECASE)
+
+
+def _negated(text: str) -> int:
+    return len(_NEGATION.findall(text))
+
+
+def _clause_start(text: str, begin: int) -> int:
+    """Where the clause that holds a place begins: behind the last mark or blank line before it."""
+    marks = [mark.end() for mark in re.finditer(r"[.,;:!?()\n]|\b(?:and|then|but)\b", text[:begin])]
+    return marks[-1] if marks else 0
 
 
 def _numbers(text: str) -> list[str]:
