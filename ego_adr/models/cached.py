@@ -154,7 +154,7 @@ def request_key(request: Request, mark: str | None) -> str:
         [list(frame.array.shape), str(frame.array.dtype), frame.time, frame.number]
         for frame in request.frames
     ]
-    interval = [getattr(request.frames, "start", None), getattr(request.frames, "end", None)]
+    interval = [getattr(request.frames, name, None) for name in ("start", "end", "rate")]
     head = [_FORMAT, mark, request.prompt, request.max_tokens, list(request.choices), interval, frames]
     digest.update(json.dumps(head, default=float).encode())
     for frame in request.frames:

@@ -76,8 +76,11 @@ def load_transformers(
     if fspath(name).endswith(".gguf") and Path(name).expanduser().is_file():
         gguf_file, name = Path(name).name, Path(name).expanduser().parent
     where = _place_of(fspath(name))
-    shared = {"revision": revision, "trust_remote_code": trust_remote_code or None}
-    shared = {key: value for key, value in shared.items() if value is not None}
+    # said outright, or a checkpoint with code of its own would ask at the terminal
+    shared: dict[str, Any] = {
+        "trust_remote_code": trust_remote_code,
+        **({"revision": revision} if revision else {}),
+    }
     files = {**shared, "gguf_file": gguf_file} if gguf_file else shared
     config = _config(where, files)
     chosen_device = choose_device(device)
@@ -95,9 +98,9 @@ def load_transformers(
         **(model_options or {}),
     }
     processor = _processor(where, config, files)
-    folder = _folder_of(where, shared)
-    with _progress(folder):
+    with _progress(where):
         model = _model(where, config, options)
+    folder = _folder_of(where, revision)
     builder = _builder(
         model,
         processor,
@@ -134,6 +137,8 @@ def wrap_transformers(
     template_options: Mapping[str, Any] | None = None,
 ) -> TransformersModel:
     """Take a transformers model that is loaded already, as it is: where it is, in its dtype, with its attention.
+
+    It is put into evaluation mode, and a tokenizer without a padding token gets one.
 
     Args:
         model: the model, or a pair of model and processor.
@@ -219,8 +224,11 @@ def _config(where: str, files: Mapping[str, Any]) -> Any:
 
     try:
         return AutoConfig.from_pretrained(where, **files)
-    except (OSError, ValueError, KeyError) as exc:
+    except OSError as exc:
         raise _load_error(where, exc) from exc
+    except Exception as exc:
+        # Any type: a checkpoint's own code may run here.
+        raise ModelError(f"{where} cannot be loaded: {type(exc).__name__}: {exc}") from exc
 
 
 def _processor(where: str, config: Any, files: Mapping[str, Any]) -> Any:
@@ -264,7 +272,8 @@ def _auto_class(config: Any) -> Any:
 
     for name in ("AutoModelForImageTextToText", "AutoModelForMultimodalLM", "AutoModelForCausalLM"):
         auto = getattr(transformers, name, None)
-        if auto is not None and (type(config) in auto._model_mapping or name[9:] in _remote_classes(config)):
+        brought = getattr(config, "auto_map", None) or {}  # classes that a checkpoint has its own code for
+        if auto is not None and (type(config) in auto._model_mapping or name in brought):
             return auto
     raise ModelError(
         f"a model of type {config.model_type!r} neither answers in text nor sees pictures: it is none of transformers' "
@@ -276,31 +285,27 @@ def _is_multimodal(config: Any) -> bool:
     return not _auto_class(config).__name__.endswith("CausalLM")
 
 
-def _remote_classes(config: Any) -> str:
-    """Names of the auto classes that a checkpoint brings its own code for."""
-    return " ".join(getattr(config, "auto_map", None) or {})
-
-
-def _folder_of(where: str, shared: Mapping[str, Any]) -> Path | None:
+def _folder_of(where: str, revision: str | None) -> Path | None:
     """Where a checkpoint's files lie on this machine."""
     if Path(where).is_dir():
         return Path(where)
     from transformers.utils import cached_file
 
     try:
-        found = cached_file(where, "config.json", local_files_only=True, revision=shared.get("revision"))
+        found = cached_file(where, "config.json", local_files_only=True, revision=revision)
     except OSError:
         return None
     return Path(found).parent if found else None
 
 
 @contextmanager
-def _progress(folder: Path | None) -> Iterator[None]:
-    """Bars while weights are read, for checkpoints that take long enough to need one."""
+def _progress(where: str) -> Iterator[None]:
+    """Bars while weights are fetched or read, except for checkpoints on this machine that take no time."""
     from transformers.utils import logging as shown
 
-    size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) if folder else BARS_FROM
-    if size >= BARS_FROM or not shown.is_progress_bar_enabled():
+    folder = Path(where)
+    small = folder.is_dir() and sum(p.stat().st_size for p in folder.iterdir() if p.is_file()) < BARS_FROM
+    if not small or not shown.is_progress_bar_enabled():
         yield
         return
     shown.disable_progress_bar()

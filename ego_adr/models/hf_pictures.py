@@ -76,7 +76,7 @@ def video_metadata(frames: Sequence[Frame]) -> dict[str, Any]:
     start. Eight frames of 16 s at 30 fps are 480, 30 and eight numbers in 0..479, so that processors find
     ``8 / 480 * 30`` = 0.5 frames a second. Frames that do not know their numbers in the file are laid on the first
     usual rate whose ticks all their times meet, else on a clock of 1000 ticks a second: either gives the same
-    times and the same frames a second.
+    times and the same frames a second. (A `FrameSequence` may know the rate of its file as ``rate``.)
 
     Args:
         frames: at least one, in order of time. The interval is that of a `FrameSequence`, or else as long as
@@ -91,7 +91,8 @@ def video_metadata(frames: Sequence[Frame]) -> dict[str, Any]:
     if start is None or end is None or not end > start:
         start = first.time
         end = start + (spread / (count - 1) * count if count > 1 and spread > 0 else 0.0)
-    fps = _file_rate(first, last) or _usual_rate([frame.time for frame in frames])
+    known = _file_rate(first, last) or getattr(frames, "rate", None)
+    fps = round(float(known), 3) if known else _usual_rate([frame.time for frame in frames])
     length = max(end - start, spread, 1.0 / fps)
     total = max(round(length * fps), 1)
     indices = [min(max(round((frame.time - start) * fps), 0), total - 1) for frame in frames]
@@ -110,7 +111,7 @@ def _file_rate(first: Frame, last: Frame) -> float | None:
     """Pictures a second in the file between two frames that know their numbers; the mean where it varies."""
     if first.number is None or last.number is None or last.number <= first.number or last.time <= first.time:
         return None
-    return round((last.number - first.number) / (last.time - first.time), 3)
+    return (last.number - first.number) / (last.time - first.time)
 
 
 def _usual_rate(times: Sequence[float]) -> float:

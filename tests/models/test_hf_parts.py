@@ -101,6 +101,14 @@ def test_the_rate_of_a_file_is_read_from_times_that_lie_on_it(rate: float) -> No
     assert found["fps"] == pytest.approx(rate)
 
 
+def test_a_sequence_that_knows_the_rate_of_its_file_says_it() -> None:
+    frames = FrameSequence(frames_at(11.0, 13.0, 15.0, 17.0))
+    frames.start, frames.end, frames.rate = 10.0, 18.0, 25.0  # type: ignore[attr-defined]
+    found = video_metadata(frames)
+    assert (found["fps"], found["total_num_frames"]) == (25.0, 200)
+    assert found["frames_indices"] == [25, 75, 125, 175]
+
+
 def test_uneven_times_are_kept_to_the_millisecond() -> None:
     times = (0.0, 0.1234, 1.777, 5.0313)
     found = video_metadata(frames_at(*times))
