@@ -214,7 +214,7 @@ def test_an_empty_log_leaves_everything_out_and_an_empty_procedure_is_an_error()
 
 
 def test_a_circle_in_the_graph_is_an_error_that_names_it() -> None:
-    with pytest.raises(ProcedureError, match="'Peel the onion'.*'Slice the onion'"):
+    with pytest.raises(ProcedureError, match=r"'Peel the onion'.*'Slice the onion'"):
         Session(bank(edges=((0, 1), (1, 0))), [])
 
 

@@ -85,7 +85,7 @@ def test_the_example_prints_its_figures(repository: Path, folder: Path) -> None:
 def test_a_file_that_holds_no_recordings_is_an_error_that_names_the_entry(tmp_path: Path) -> None:
     path = tmp_path / "recordings.json"
     path.write_text('[{"recording_id": "1_1", "activity_name": "Tea"}]', encoding="utf-8")
-    with pytest.raises(DataError, match="recording 0: .*step_annotations"):
+    with pytest.raises(DataError, match=r"recording 0: .*step_annotations"):
         read_recordings(path)
     path.write_text("[", encoding="utf-8")
     with pytest.raises(DataError, match="no JSON"):
