@@ -7,7 +7,6 @@ Of a row, only video, times, task and action text are shown; fields such as ``mo
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -16,11 +15,12 @@ from typing import Any, Literal
 
 from ego_adr.benchmarks.samples import NEGATIVE_START, NO_ACTION, Sample, Shown, Truth, distinct
 from ego_adr.benchmarks.sources import SOURCES, find_video, guess_source
-from ego_adr.errors import DataError
+from ego_adr.errors import ClipRangeError, DataError
 from ego_adr.procedure.matching import clean_action
 from ego_adr.prompting import PromptLibrary
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Failure
+from ego_adr.video.interval import parse_time
 
 __all__ = ["Task", "TentTimes", "load_egoerrorvqa", "read_json_rows", "read_procedures", "samples_of_rows"]
 
@@ -172,7 +172,7 @@ def _sample(
     end: float | None
     try:
         start, end = _times(row, tent_times)
-    except ValueError as exc:
+    except ClipRangeError as exc:
         start = end = None
         problem = Failure(cause="times", message=f"{where}: {exc}")
     if start is not None and end is not None:
@@ -253,21 +253,10 @@ def _answers(base: Sample, row: Mapping[str, Any], taxonomy: Taxonomy, where: st
 def _times(row: Mapping[str, Any], tent_times: TentTimes) -> tuple[float, float]:
     if tent_times == "gopro" and "str_GoPro_ts" in row:
         return _gopro_seconds(row["str_GoPro_ts"]), _gopro_seconds(row.get("end_GoPro_ts"))
-    found: list[float] = []
-    for name in ("start_time", "end_time"):
-        value = row.get(name)
-        try:
-            number = (
-                float(value)
-                if isinstance(value, (str, int, float)) and not isinstance(value, bool)
-                else math.nan
-            )
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise ValueError(f"{name} is {value!r}, not a finite number of seconds")
-        found.append(number)
-    return found[0], found[1]
+    start, end = (parse_time(row.get(name), name) for name in ("start_time", "end_time"))
+    if start is None or end is None:
+        raise ClipRangeError(f"{'start_time' if start is None else 'end_time'} is missing.")
+    return start, end
 
 
 def _gopro_seconds(code: Any) -> float:
@@ -275,7 +264,7 @@ def _gopro_seconds(code: Any) -> float:
     try:
         hours, minutes, seconds, pictures = (int(part) for part in str(code).split(":"))
     except ValueError:
-        raise ValueError(f"the camera's code {code!r} is not hours:minutes:seconds:pictures") from None
+        raise ClipRangeError(f"the camera's code {code!r} is not hours:minutes:seconds:pictures") from None
     if hours < 0:
         return -1.0
     return hours * 3600 + minutes * 60 + seconds + pictures / GOPRO_RATE

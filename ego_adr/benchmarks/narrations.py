@@ -23,8 +23,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ego_adr.benchmarks.reading import json_lines
 from ego_adr.benchmarks.samples import Sample
-from ego_adr.errors import DataError
+from ego_adr.errors import ClipRangeError, DataError
+from ego_adr.video.interval import parse_time
 
 __all__ = ["Narrations", "read_narrations"]
 
@@ -135,7 +137,7 @@ def _entries(text: str, place: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
         except json.JSONDecodeError as exc:
             if start == "[" or "\n" not in text.strip():
                 raise DataError(f"the narrations {place} are no JSON: {exc}.") from exc
-            return _json_lines(text, place)
+            return json_lines(text, place.name)
         return _json_entries(held, place)
     if place.suffix.casefold() in (".csv", ".tsv"):
         return _table(text, place)
@@ -180,19 +182,6 @@ def _json_entries(held: Any, place: Path) -> Iterable[tuple[str, Mapping[str, An
             yield f"{name!r}, narration {number}", {"video": name, **entry}
 
 
-def _json_lines(text: str, place: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError as exc:
-            raise DataError(f"{place.name}, line {number} is no JSON: {exc}.") from exc
-        if not isinstance(entry, Mapping):
-            raise DataError(f"{place.name}, line {number} holds {type(entry).__name__}, not an object.")
-        yield f"line {number}", entry
-
-
 def _table(text: str, place: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     try:
         dialect: Any = csv.Sniffer().sniff(text.splitlines()[0], delimiters=",;\t")
@@ -218,13 +207,7 @@ def _plain_lines(text: str, place: Path) -> Iterable[tuple[str, Mapping[str, Any
 
 
 def _seconds(value: Any) -> float | None:
-    if isinstance(value, bool) or value is None:
-        return None
     try:
-        parts = [float(part) for part in str(value).split(":")]
-    except ValueError:
+        return parse_time(value)
+    except ClipRangeError:
         return None
-    total = 0.0
-    for part in parts:
-        total = total * 60 + part
-    return total if math.isfinite(total) else None

@@ -25,17 +25,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ego_adr.benchmarks.reading import json_line
 from ego_adr.benchmarks.samples import NEGATIVE_START, Sample, Shown, Truth, distinct
-from ego_adr.errors import DataError
+from ego_adr.errors import ClipRangeError, DataError
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Failure
+from ego_adr.video.interval import parse_time
 
 __all__ = ["FIELDS", "load_own"]
 
@@ -79,7 +79,7 @@ def load_own(
     place = Path(path)
     labels = taxonomy if taxonomy is not None else Taxonomy.load()
     try:
-        lines = place.read_text(encoding="utf-8-sig").splitlines()
+        lines = place.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as exc:
         raise DataError(f"{place} cannot be read: {exc}.") from exc
     root = Path(videos) if videos is not None else place.parent
@@ -108,12 +108,7 @@ def load_own(
 
 
 def _row(line: str, where: str) -> Mapping[str, Any]:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as exc:
-        raise DataError(f"{where} is no JSON: {exc}.") from exc
-    if not isinstance(row, Mapping):
-        raise DataError(f"{where} holds {type(row).__name__}, not an object.")
+    row = json_line(line, where)
     strange = [name for name in row if name not in FIELDS]
     if strange:
         raise DataError(
@@ -130,8 +125,8 @@ def _sample(row: Mapping[str, Any], root: Path, procedure: str, taxonomy: Taxono
     problem: Failure | None = None
     start = end = None
     try:
-        start, end = _time(row.get("start"), "start"), _time(row.get("end"), "end")
-    except ValueError as exc:
+        start, end = parse_time(row.get("start"), "start"), parse_time(row.get("end"), "end")
+    except ClipRangeError as exc:
         problem = Failure(cause="times", message=f"{where}: {exc}")
     notes = []
     if start is not None and end is not None and 0 <= end < start:
@@ -191,19 +186,3 @@ def _procedure(given: str, folder: Path, named: Mapping[str, str], known: dict[s
     except (OSError, UnicodeDecodeError) as exc:
         raise DataError(f"{where}: the procedure {path} cannot be read as text: {exc}.") from exc
     return known[given]
-
-
-def _time(value: Any, name: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        try:
-            parts = [float(part) for part in str(value).split(":")]
-        except ValueError:
-            parts = []
-        total = math.nan if not parts else 0.0
-        for part in parts:
-            total = total * 60 + part
-        if math.isfinite(total):
-            return total
-    raise ValueError(f"{name} is {value!r}, neither seconds nor h:mm:ss")

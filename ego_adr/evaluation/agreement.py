@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from ego_adr.benchmarks.reading import json_lines
 from ego_adr.errors import DataError
 
 __all__ = ["Agreement", "PairAgreement", "agreement", "read_ratings"]
@@ -139,7 +140,7 @@ def _rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
     if not path.is_file():
         raise DataError(f"there is no file of ratings {path}.")
     if path.suffix.casefold() == ".jsonl":
-        return _lines(path)
+        return list(json_lines(path.read_text(encoding="utf-8-sig"), path.name))
     text = path.read_text(encoding="utf-8-sig")
     if path.suffix.casefold() == ".json":
         try:
@@ -148,22 +149,6 @@ def _rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
             raise DataError(f"{path} is no JSON: {exc}.") from exc
         return [(f"entry {n}", row) for n, row in enumerate(held if isinstance(held, list) else [held])]
     return [(f"line {n}", row) for n, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), 2)]
-
-
-def _lines(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
-    """Lines of a file that may hold several raters an id; a log of judgements has an id a judgement."""
-    found: list[tuple[str, Mapping[str, Any]]] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as exc:
-            raise DataError(f"{path.name}, line {number} is no JSON: {exc}.") from exc
-        if not isinstance(row, Mapping):
-            raise DataError(f"{path.name}, line {number} holds {type(row).__name__}, not an object.")
-        found.append((f"line {number}", row))
-    return found
 
 
 def _add(found: dict[str, dict[str, float]], rater: str, name: str, value: Any, where: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ego_adr.evaluation.metrics import Rates, Score
 
-__all__ = ["RunScore", "Table", "comparison_table", "short_names"]
+__all__ = ["RunScore", "Table", "comparison_table", "percent", "short_names"]
 
 #: Words that say nothing in an abbreviation.
 _SMALL = {"and", "or", "of", "the"}

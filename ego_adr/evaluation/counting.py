@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Table", "count_rows", "rates_of"]
+__all__ = ["COLUMNS", "Table", "count_rows", "rates_of"]
 
 #: Columns that are summed, in order; the columns of the labels follow them.
 COLUMNS = (

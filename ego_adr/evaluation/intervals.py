@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["INTERVAL_METRICS", "bootstrap", "bootstrap_auroc", "interval", "weighted_auroc"]
+__all__ = ["INTERVAL_METRICS", "bootstrap", "bootstrap_auroc", "draws", "interval", "weighted_auroc"]
 
 #: Rates that get an interval.
 INTERVAL_METRICS = (

@@ -17,7 +17,18 @@ from typing import IO, Any
 
 from ego_adr.errors import DataError
 
-__all__ = ["LOG_NAME", "Log", "LogWriter", "line_id", "line_status", "mend_log", "plan", "read_log", "seal"]
+__all__ = [
+    "LOG_NAME",
+    "Log",
+    "LogWriter",
+    "alone_in",
+    "line_id",
+    "line_status",
+    "mend_log",
+    "plan",
+    "read_log",
+    "seal",
+]
 
 LOG_NAME = "results.jsonl"
 _CHECK = "checksum"

@@ -20,6 +20,7 @@ from ego_adr.prompting import PromptLibrary
 from ego_adr.types import Detection, Failure, Query
 
 __all__ = [
+    "MANIFEST",
     "Detector",
     "Progress",
     "RunResult",
