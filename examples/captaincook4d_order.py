@@ -1,6 +1,7 @@
 """Order errors and omissions in CaptainCook4D's recordings, with gold step times: how well are they found?
 
     python examples/captaincook4d_order.py --data DIR [--graph gold|text|model|chain|none] [--examples N]
+    python examples/captaincook4d_order.py --data DIR --graph text --prose procedure.json
 
 DIR holds CaptainCook4D's files (or a folder ``captaincook4d`` with them): ``recordings*.json`` and ``task_graphs/``.
 Graphs other than gold start from a bank in written order: the steps of the recipe's first error-free recording.
@@ -10,6 +11,7 @@ That recording, and the N error-free recordings of ``--examples`` that drop what
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from ego_adr.errors import DataError, EgoADRError
 from ego_adr.models.base import VideoLLM
+from ego_adr.procedure.bank import read_procedure
 from ego_adr.procedure.ordering import drop_contradicted, order_from_text, order_with_model, written_chain
 from ego_adr.session import Session
 from ego_adr.sessions.captaincook4d import (
@@ -30,8 +33,8 @@ from ego_adr.sessions.scoring import Counts, RecordingScore, bootstrap_f1, rates
 from ego_adr.types import ProcedureBank
 
 
-def find_data(folder: Path) -> tuple[Path, Path]:
-    """The recordings file and the folder of task graphs.
+def find_data(folder: Path) -> tuple[list[Path], Path]:
+    """The files of recordings and the folder of task graphs.
 
     Raises:
         DataError: when they are not there.
@@ -39,10 +42,31 @@ def find_data(folder: Path) -> tuple[Path, Path]:
     for place in (folder, folder / "captaincook4d"):
         recordings = sorted(place.glob("*recordings*.json"))
         if recordings:
-            return recordings[0], place / "task_graphs"
+            return recordings, place / "task_graphs"
     raise DataError(
         f"no recordings*.json in {str(folder)!r} or its folder captaincook4d; give --data the right folder."
     )
+
+
+PROSE_WARNING = """
+Warning: these procedures are prose. A text that sums a recipe up does not keep the order of its steps, and a clause
+of it holds several of them: order errors are found much worse than from a step list. Prefer a list of steps.
+"""
+
+
+def read_prose(path: Path) -> dict[str, str]:
+    """Texts of procedures by title.
+
+    Raises:
+        DataError: when the file is no such JSON.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
+        raise DataError(f"{path} cannot be read as procedures by title: {exc}.") from exc
+    if not isinstance(data, dict) or not all(isinstance(text, str) for text in data.values()):
+        raise DataError(f"{path} must map titles to texts.")
+    return data
 
 
 def example_log(bank: ProcedureBank, recording: Recording) -> list[tuple[int, float, float]]:
@@ -59,10 +83,14 @@ def make_bank(
     model: VideoLLM | None,
     heat_last: bool,
     written: int,
+    prose: dict[str, str] | None,
 ) -> tuple[ProcedureBank, set[str]]:
     """The bank of a recipe, and the ids of the recordings that it was made of."""
     if graph == "gold" and not examples:
         return task_graph_bank(graphs, recipe), set()
+    if prose is not None:
+        # The text is cut by rules; each event is matched to the clause it resembles most.
+        return order_from_text(read_procedure(prose[recipe], title=recipe), heat_last=heat_last), set()
     clean = error_free_recordings(recordings, recipe)
     if not clean:
         raise DataError(
@@ -168,10 +196,16 @@ def main() -> int:
         help="take the K-th error-free recording for the written order",
     )
     parser.add_argument("--recipes", nargs="*", help="only these recipes")
+    parser.add_argument(
+        "--prose", type=Path, metavar="FILE", help="procedure.json: texts by recipe, in place of step lists"
+    )
     given = parser.parse_args()
     try:
-        place, graphs = find_data(given.data)
-        recordings = read_recordings(place)
+        places, graphs = find_data(given.data)
+        recordings = list({r.id: r for place in places for r in read_recordings(place)}.values())
+        prose = read_prose(given.prose) if given.prose is not None else None
+        if prose is not None and given.graph != "text":
+            raise DataError("--prose goes with --graph text.")
         model: VideoLLM | None = None
         if given.graph == "model":
             from ego_adr.models.registry import load_model
@@ -181,7 +215,7 @@ def main() -> int:
             model = load_model(given.model)
         scores: list[RecordingScore] = []
         for recipe in sorted({recording.recipe for recording in recordings}):
-            if given.recipes and recipe not in given.recipes:
+            if (given.recipes and recipe not in given.recipes) or (prose is not None and recipe not in prose):
                 continue
             try:
                 bank, used = make_bank(
@@ -193,6 +227,7 @@ def main() -> int:
                     model,
                     not given.no_heat_last,
                     given.written,
+                    prose,
                 )
             except EgoADRError as exc:
                 print(f"left out: {recipe}: {exc}", file=sys.stderr)
@@ -203,6 +238,8 @@ def main() -> int:
         if not scores:
             raise DataError("nothing was scored; see the lines above.")
         print(f"graph: {given.graph}" + (f", {given.examples} error-free examples" if given.examples else ""))
+        if prose is not None:
+            print(PROSE_WARNING)
         report(scores)
     except EgoADRError as exc:
         print(f"error: {exc}", file=sys.stderr)

@@ -37,6 +37,10 @@ __all__ = [
     "written_chain",
 ]
 
+#: Noted on a bank that was cut from prose.
+PROSE_NOTE = (
+    "the order was read from prose, which does not keep the order of steps well: prefer a list of steps"
+)
 TextSource = Literal["flow", "states"]
 _TEXT_SOURCES: tuple[TextSource, ...] = ("flow", "states")
 
@@ -68,6 +72,8 @@ def order_from_text(
         edges += flow_edges(bank.steps, heat_last=heat_last)
     if "states" in sources:
         edges += state_edges(states_from_text(bank.steps))
+    if bank.method == "rules" and PROSE_NOTE not in bank.notes:
+        bank = bank.model_copy(update={"notes": (*bank.notes, PROSE_NOTE)})
     return _reduced(with_edges(bank, edges))
 
 

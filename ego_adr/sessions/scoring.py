@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ego_adr.procedure.ordering_words import step_key, step_words
 from ego_adr.session import Session
 from ego_adr.sessions.captaincook4d import MISSING_TAG, ORDER_TAG, Recording
+from ego_adr.sessions.naming import StepNamer
 from ego_adr.sessions.reports import SessionReport
 from ego_adr.sessions.verdicts import LABEL_OF_RULE
 from ego_adr.types import ProcedureBank
@@ -34,7 +34,7 @@ class RecordingScore:
 
     Attributes:
         order: timed steps flagged as out of order against those tagged "Order Error".
-        omission: steps said to be left out against those tagged "Missing Step" (by text, each tag once).
+        omission: steps said to be left out against those tagged "Missing Step".
         order_online, omission_online: the same with what a live assistant can know.
         clean: no step has an order tag. flagged: some step was flagged as out of order.
         by_rule: rule -> order errors it found, rightly and wrongly.
@@ -70,8 +70,9 @@ def score_recording(recording: Recording, bank: ProcedureBank) -> RecordingScore
         score.by_rule[name] += _hit(gold[number])
         if number not in _out_of_order(online):
             score.later += _hit(gold[number])
-    score.omission = _omissions(offline, bank, recording)
-    score.omission_online = _omissions(online, bank, recording)
+    namer = StepNamer(bank)
+    score.omission = _omissions(offline, namer, recording)
+    score.omission_online = _omissions(online, namer, recording)
     return score
 
 
@@ -93,19 +94,16 @@ def _compare(flagged: Mapping[int, object], gold: Sequence[bool]) -> Counts:
     return Counts(hits, len(flagged) - hits, sum(gold) - hits)
 
 
-def _omissions(report: SessionReport, bank: ProcedureBank, recording: Recording) -> Counts:
+def _omissions(report: SessionReport, namer: StepNamer, recording: Recording) -> Counts:
+    """A tag is met by an omission of any step that its words name; each omission meets one tag."""
     said = {v.step for v in report.verdicts if LABEL_OF_RULE[v.rule] == "omission" and v.step is not None}
-    missing = Counter(step_key(step_words(step.text)) for step in recording.steps if MISSING_TAG in step.tags)
     counts = Counts()
-    for step in said:
-        key = step_key(step_words(bank.steps[step].text))
-        if missing[key] > 0:
-            missing[key] -= 1
-            counts.tp += 1
-        else:
-            counts.fp += 1
-    counts.fn = sum(missing.values())
-    return counts
+    for step in recording.steps:
+        if MISSING_TAG in step.tags:
+            met = next((i for i in namer.candidates(step.text) if i in said), None)
+            counts += Counts(tp=1) if met is not None else Counts(fn=1)
+            said.discard(met)
+    return counts + Counts(fp=len(said))
 
 
 def rates(counts: Counts) -> tuple[float, float, float]:
