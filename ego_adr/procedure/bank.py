@@ -86,11 +86,10 @@ def segment_with_model(
         ProcedureError: the text is empty.
         ModelError: the model itself fails.
     """
-    prompt = (prompts or PromptLibrary(getattr(model, "prompts", None))).render(
-        "bank/segment", procedure=text
-    )
+    by_rules = read_procedure(text, title=title)
+    prompt = (prompts or PromptLibrary()).render("bank/segment", procedure=text)
     (reply,) = model.generate([Request(prompt=prompt.text, max_tokens=prompt.max_tokens)])
-    return bank_from_reply(read_procedure(text, title=title), reply)
+    return bank_from_reply(by_rules, reply)
 
 
 def write_bank(bank: ProcedureBank, path: str | PathLike[str]) -> Path:

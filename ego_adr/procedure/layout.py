@@ -174,18 +174,20 @@ def _heading_of(
 
 def holds_no_steps(heading: str | None) -> bool:
     """Whether what stands under a heading is no step: ingredients, tools, notes."""
-    return heading is not None and _key(heading) in splitting_words().no_steps
+    return heading is not None and not splitting_words().no_steps.isdisjoint(_keys(heading))
 
 
 def _is_part(name: str) -> bool:
     words = splitting_words()
-    return _key(name) in words.no_steps or _key(name) in words.steps
+    return not (words.no_steps | words.steps).isdisjoint(_keys(name))
 
 
-def _key(name: str) -> str:
-    """A heading without its case, marks, brackets and "for ...": "Ingredients (for two):" is "ingredients"."""
-    plain = re.sub(r"\(.*?\)|\s(?:for|to)\s.*$", "", name.casefold()).strip(" :*_.")
-    return " ".join(plain.split())
+def _keys(name: str) -> set[str]:
+    """A heading without its case and marks, and without "for ..." too: "Ingredients (for two):" is "ingredients"."""
+    plain = re.sub(r"\(.*?\)", "", name.casefold())
+    return {
+        " ".join(form.strip(" :*_.").split()) for form in (plain, re.sub(r"\s(?:for|to)\s.*$", "", plain))
+    }
 
 
 _ROW = re.compile(r"^\s*\|.*\|\s*$")

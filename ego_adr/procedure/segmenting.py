@@ -32,6 +32,8 @@ def bank_from_reply(cut_by_rules: ProcedureBank, reply: Reply) -> ProcedureBank:
     """
     text = cut_by_rules.text
     try:
+        if reply.failure is not None:
+            raise _NotHeldError(f"it failed ({reply.failure.message})")
         if reply.finish_reason == "length":
             raise _NotHeldError("its reply was cut at the token limit")
         entries = _entries(reply.text)

@@ -43,6 +43,7 @@ class SplittingWords:
     lead_ins: frozenset[str]
     openers: frozenset[str]
     objects: frozenset[str]
+    adjectives: frozenset[str]
     cardinals: tuple[str, ...]
     ordinals: tuple[str, ...]
     verbs: frozenset[str]
@@ -79,6 +80,7 @@ def splitting_words() -> SplittingWords:
         lead_ins=frozenset(data["lead-ins"]),
         openers=frozenset(phrase.split()[0] for phrase in data["connectives"]),
         objects=frozenset(data["objects"]),
+        adjectives=frozenset(data["adjectives"]),
         cardinals=tuple(data["cardinals"]),
         ordinals=tuple(data["ordinals"]),
         verbs=frozenset(verbs | set(data["more-verbs"])),
@@ -196,6 +198,8 @@ def _pieces(text: str, begin: int, end: int, granularity: Granularity) -> list[S
         if inside[mark.start() - begin] or not _goes_on(text[mark.end() : end]):
             continue
         piece = text[judged_from : mark.start()]
+        if granularity == "phrase" and _ends_with_adjective(piece):
+            continue
         if _leads_in(piece):
             judged_from = mark.end()  # it stays with what follows, which may be a step
         elif _worth_a_step(piece, least=1 if _connective_at(text, mark.end()) else 2):
@@ -237,6 +241,12 @@ def _leads_in(piece: str) -> bool:
     shown = _closing().sub("", piece)
     words = _words(shown)
     return bool(words) and words[0] in splitting_words().lead_ins and "," not in shown
+
+
+def _ends_with_adjective(piece: str) -> bool:
+    """Whether a comma behind the piece joins adjectives: "in a large, heavy pan"."""
+    last = re.search(r"\b(?:a|an|the|your|each)\s+(?:\w+,\s*)*(\w+)$", piece, re.IGNORECASE)
+    return last is not None and last[1].casefold() in splitting_words().adjectives
 
 
 def _worth_a_step(piece: str, least: int) -> bool:
