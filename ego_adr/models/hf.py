@@ -19,6 +19,7 @@ from ego_adr.models.failing import is_out_of_memory
 from ego_adr.models.hf_fingerprint import checkpoint_fingerprint
 from ego_adr.models.hf_inputs import InputBuilder
 from ego_adr.models.hf_model import TransformersModel
+from ego_adr.models.hf_pictures import PixelLimits
 from ego_adr.models.hf_placement import choose_attention, choose_device, choose_device_map, choose_dtype
 
 __all__ = ["load_transformers", "wrap_transformers"]
@@ -72,6 +73,7 @@ def load_transformers(
     """
     import torch
 
+    asked = _asked(min_pixels, max_pixels, chat_template, prompt_form, template_options)
     shown = _shown(gguf_file or name)
     if fspath(name).endswith(".gguf") and Path(name).expanduser().is_file():
         gguf_file, name = Path(name).name, Path(name).expanduser().parent
@@ -101,26 +103,13 @@ def load_transformers(
     with _progress(where):
         model = _model(where, config, options)
     folder = _folder_of(where, revision)
-    builder = _builder(
-        model,
-        processor,
-        min_pixels=min_pixels,
-        max_pixels=max_pixels,
-        chat_template=chat_template,
-        prompt_form=prompt_form,
-        template_options=template_options,
-    )
     mark = None
     if folder is not None:
         settings = {key: value for key, value in options.items() if key not in ("device_map", "revision")}
-        asked = [min_pixels, max_pixels, chat_template, prompt_form, dict(template_options or {})]
         mark = checkpoint_fingerprint(
             folder, {"options": settings, "asked": asked, "device": chosen_device.type}
         )
-    overrides = folder / "prompts" if folder is not None and (folder / "prompts").is_dir() else None
-    return TransformersModel(
-        model, builder, name=shown, fingerprint=mark, prompts=overrides, batch_size=batch_size
-    )
+    return _assemble(model, processor, asked, shown, mark, folder, batch_size)
 
 
 def wrap_transformers(
@@ -150,6 +139,7 @@ def wrap_transformers(
     Raises:
         ModelNotFoundError: no processor is given and none is found.
     """
+    asked = _asked(min_pixels, max_pixels, chat_template, prompt_form, template_options)
     if isinstance(model, tuple):
         model, processor = (*model, processor)[:2]
     came_from = getattr(model, "name_or_path", "") or ""
@@ -161,39 +151,52 @@ def wrap_transformers(
             )
         processor = _processor(came_from, model.config, {})
     model.eval()
-    folder = Path(came_from)
-    builder = _builder(
-        model,
-        processor,
-        min_pixels=min_pixels,
-        max_pixels=max_pixels,
-        chat_template=chat_template,
-        prompt_form=prompt_form,
-        template_options=template_options,
-    )
-    return TransformersModel(
-        model,
-        builder,
-        name=name or _shown(came_from or type(model).__name__),
-        fingerprint=fingerprint,
-        prompts=folder / "prompts" if came_from and (folder / "prompts").is_dir() else None,
-        batch_size=batch_size,
+    shown = name or _shown(came_from or type(model).__name__)
+    return _assemble(
+        model, processor, asked, shown, fingerprint, Path(came_from) if came_from else None, batch_size
     )
 
 
-def _builder(model: Any, processor: Any, **asked: Any) -> InputBuilder:
-    from ego_adr.models.hf_pictures import PixelLimits
+def _asked(
+    min_pixels: int | None,
+    max_pixels: int | None,
+    chat_template: str | None,
+    prompt_form: str | None,
+    template_options: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """How the caller wants the model to be asked, by the names of `InputBuilder`'s fields."""
+    PixelLimits(min_pixels, max_pixels)  # refuses what is not allowed
+    return {
+        "min_pixels": min_pixels,
+        "max_pixels": max_pixels,
+        "chat_template": chat_template,
+        "prompt_form": prompt_form,
+        "template_options": dict(template_options or {}),
+    }
 
-    PixelLimits(asked["min_pixels"], asked["max_pixels"])  # refuses what is not allowed before any work
+
+def _assemble(
+    model: Any,
+    processor: Any,
+    asked: Mapping[str, Any],
+    name: str,
+    fingerprint: str | None,
+    folder: Path | None,
+    batch_size: int,
+) -> TransformersModel:
     tokenizer = getattr(processor, "tokenizer", processor)
     if tokenizer.pad_token_id is None:
         # batches need one; the mask hides it from the model
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
-    return InputBuilder(
+    builder = InputBuilder(
         processor=processor,
         model_type=str(getattr(model.config, "model_type", "")),
         class_name=type(model).__name__,
-        **{**asked, "template_options": dict(asked["template_options"] or {})},
+        **asked,
+    )
+    prompts = folder / "prompts" if folder is not None and (folder / "prompts").is_dir() else None
+    return TransformersModel(
+        model, builder, name=name, fingerprint=fingerprint, prompts=prompts, batch_size=batch_size
     )
 
 

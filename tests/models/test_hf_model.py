@@ -295,3 +295,26 @@ def test_more_tokens_than_a_model_was_made_for_are_noted(model: Any, monkeypatch
 def test_a_limit_of_no_tokens_is_refused(model: Any) -> None:
     with pytest.raises(InputError, match="max_tokens=0"):
         model.generate([Request("Hello?", max_tokens=0)])
+
+
+def test_a_loaded_model_that_came_from_nowhere_needs_its_processor(
+    tiny_checkpoint: Any, tiny_model: Any
+) -> None:
+    model, tokenizer = tiny_checkpoint.llama()
+    with pytest.raises(ModelNotFoundError, match=r"a LlamaForCausalLM came without its processor"):
+        load_model(model)
+    named = load_model(model, processor=tokenizer, name="mine", fingerprint="v1")
+    assert (named.name, named.fingerprint) == ("mine", "v1")  # type: ignore[attr-defined]
+    assert load_model((model, tokenizer)).name == "LlamaForCausalLM"
+
+
+def test_a_tokenizer_without_a_padding_token_still_batches(tiny_checkpoint: Any) -> None:
+    model, tokenizer = tiny_checkpoint.llama()
+    requests = [
+        Request("Short?", max_tokens=5),
+        Request("A longer question, longer than that one?", max_tokens=5),
+    ]
+    wanted = load_model((model, tokenizer)).generate(requests)
+    tokenizer.pad_token = None
+    model.generation_config.pad_token_id = None
+    assert load_model((model, tokenizer)).generate(requests) == wanted
