@@ -43,6 +43,7 @@ _SPACE = r"[\s\-]+"
 _BEGIN, _END = r"(?<![A-Za-zÀ-ɏ0-9])", r"(?![A-Za-zÀ-ɏ0-9])"
 _CLAUSE_BEGINS = r"(?:(?<=[,;:.!?()\n])\s*|^\s*)"
 _CLAUSE_ENDS = r"(?=\s*(?:[,;:.!?()\n]|[-–—]\s|$))"
+_LOOK_BACK = 80
 _MARKS = (":", "=", "-", ",")
 _WORD = r"[^\W_]+(?:['’][^\W_]+)*"
 _SIGNS = re.compile(
@@ -259,7 +260,10 @@ class Phrase(BaseModel):
             match
             for match in self._say.finditer(sentence)
             if not (self._before and self._before.match(sentence, match.end()))
-            and not (self._after and self._after.search(sentence[: match.start()]))
+            and not (
+                self._after
+                and self._after.search(sentence[max(0, match.start() - _LOOK_BACK) : match.start()])
+            )
         ]
         return found if found and not (self._elsewhere and self._elsewhere.search(sentence)) else ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -495,13 +496,15 @@ def test_readings_are_frozen_values_that_travel_as_json() -> None:
             read.reason = "x"  # type: ignore[misc]
 
 
-def test_a_very_long_reply_is_read_in_good_time() -> None:
-    import time
-
-    text = "The hand stirs the soup, and the wrong object is not used. " * 400 + "\nAnswer: Omission"
-    begin = time.perf_counter()
-    assert parse_label(text).label == OMISSION
-    assert time.perf_counter() - begin < 10
+@pytest.mark.parametrize(
+    "loop", ["Answer: ", "not wrong object ", "the wrong object is not used. ", "{", "<answer>", "no, "]
+)
+def test_a_reply_that_loops_is_read_in_good_time(loop: str) -> None:
+    text = loop * (8000 // len(loop))
+    begin = time.process_time()
+    parse_label(text)
+    assert parse_label(text + "\nAnswer: Omission").label == OMISSION or loop in ("{", "<answer>")
+    assert time.process_time() - begin < 15
 
 
 def test_brackets_and_quotes_that_do_not_match_do_no_harm() -> None:

@@ -80,6 +80,7 @@ def plain(text: str, *, markdown: bool = True) -> str:
     """
     text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
     text = _SPECIAL.sub(" ", text).replace("\r\n", "\n").replace("\r", "\n")
+    text = re.sub(r"\n\s*\n", "\n\n", re.sub(r"[^\S\n]{3,}", "  ", text))
     if markdown:
         text = _STRUCK.sub(" ", text)
         text = re.sub(r"^(\s*)[*•·▪●◦‣]\s+", r"\1- ", text, flags=re.MULTILINE)

@@ -20,6 +20,7 @@ _JOINS = re.compile(
     r"\s*(?:an?|the|of|by)?\s*[\"'(\[]*",
     re.IGNORECASE,
 )
+_LOOK_BACK = 80
 _ALTERNATIVE = re.compile(r"/|\bor\b", re.IGNORECASE)
 _NOR = re.compile(r"\b(?:or|nor|and)\b", re.IGNORECASE)
 
@@ -152,11 +153,17 @@ class Speech:
     def _standing(self, sentence: str, start: int, end: int) -> Literal["said", "denied", "supposed"]:
         if self._scopes.denied(sentence, start, end):
             return "denied"
-        if self._foreign_before.search(sentence, 0, start) or self._foreign_after.match(sentence, end):
+        if self._foreign_before.search(
+            sentence[max(0, start - _LOOK_BACK) : start]
+        ) or self._foreign_after.match(sentence, end):
             return "denied"
         if self._scopes.unreal(sentence, start) or self._explained_after.match(sentence, end):
             return "supposed"
-        return "supposed" if self._explained_before.search(sentence, 0, start) else "said"
+        return (
+            "supposed"
+            if self._explained_before.search(sentence[max(0, start - _LOOK_BACK) : start])
+            else "said"
+        )
 
 
 def _chains(mentions: list[_Mention], sentence: str) -> list[list[_Mention]]:

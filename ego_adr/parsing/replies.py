@@ -30,6 +30,8 @@ _SEPARATOR = re.compile(
 )
 _HEADING = 3
 """Words that a heading has at most."""
+_LOOPS, _LONGEST = 8, 600
+"""Announcements of one sentence that are tried, and characters behind each: a bound on replies that loop."""
 _PLACE = "\ue000"
 _NO = re.compile(r"\s*(?:no|none|nope)\b", re.IGNORECASE)
 _YES = re.compile(r"\s*(?:yes|yeah|right|correct|true)\b", re.IGNORECASE)
@@ -293,12 +295,12 @@ class _Reader:
 
     def _announced(self, sentence: Sentence, text: str, by_number: Mapping[str, Label]) -> Claim | None:
         """The labels behind the last announcement of a sentence ("Answer:", "the label is")."""
-        for marker in reversed(list(self._words.markers.finditer(sentence.text))):
+        for marker in reversed(list(self._words.markers.finditer(sentence.text))[-_LOOPS:]):
             if scopes("reply-negators").unreal(sentence.text, marker.start()) or scopes().denied_before(
                 sentence.text, marker.start(), marker.end()
             ):
                 continue
-            rest, start = sentence.text[marker.end() :], sentence.start + marker.end()
+            rest, start = sentence.text[marker.end() : marker.end() + _LONGEST], sentence.start + marker.end()
             if not rest.strip(" :*\"'-") and sentence.opens_line:
                 following = re.match(r"[\s:*\"'-]*", text[start:])
                 start += following.end() if following else 0

@@ -18,6 +18,8 @@ _PIECES = re.compile(r",|/|\band\b|\bor\b|\bnor\b", re.IGNORECASE)
 _OR = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
 _OR_FOLLOWS = re.compile(r"[^.;:!?()\n]{0,60}?\b(?:or|nor)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_WINDOW = 300
+"""Characters that are looked at on either side; more than a clause holds, and a bound on replies that loop."""
 _REACH = 9
 """Words that a denial reaches over inside one clause."""
 
@@ -52,7 +54,7 @@ class Scopes:
 
     def denied_after(self, text: str, end: int) -> bool:
         """Whether what follows takes the words back ("... is ruled out", "...: no")."""
-        rest = text[end:]
+        rest = text[end : end + _WINDOW]
         stop = re.search(r"[.!?;\n]", rest)
         clause = rest[: stop.end()] if stop else rest
         inner = re.split(r"[,;:()]|\s[-–—]\s", clause)[0]
@@ -60,14 +62,14 @@ class Scopes:
 
     def unreal(self, text: str, start: int) -> bool:
         """Whether what starts there is only supposed, feared or asked."""
-        left = text[:start]
+        left = text[max(0, start - _WINDOW) : start]
         left = left[_last_end(_HARD, left) :]
         left = left[left.rfind(",") + 1 :]
         return any(len(_WORD.findall(left[m.end() :])) <= _REACH for m in self._unreal.finditer(left))
 
     def denied_before(self, text: str, start: int, end: int) -> bool:
         """Whether a denial before ``text[start:end]`` reaches it."""
-        left = text[:start]
+        left = text[max(0, start - _WINDOW) : start]
         left = left[_last_end(_HARD, left) :]
         left = left[_last_end(self._turn, left) :]
         left = self._no_negator.sub(lambda m: " " * len(m.group()), left)
