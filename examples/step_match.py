@@ -1,6 +1,6 @@
 """How often does a matcher find the right step? Measured on gold spans in procedure texts.
 
-    python examples/step_match.py --data DIR [--json]
+    python examples/step_match.py --data DIR [--cut sentence|clause|phrase] [--json]
 
 DIR holds ``steps/step_spans.jsonl`` and ``egoerrorvqa/procedure.json``. A match is right when the chosen step covers
 at least half of a gold span. Coarse steps make that easy, so the number of steps a procedure stands beside every
@@ -76,13 +76,16 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, default=os.environ.get("EGO_ADR_DATA"), required="EGO_ADR_DATA" not in os.environ
     )
+    parser.add_argument(
+        "--cut", choices=GRANULARITIES, action="append", help="how finely to cut; all by default"
+    )
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     lines = (arguments.data / "steps" / "step_spans.jsonl").read_text(encoding="utf-8").splitlines()
     pairs = [json.loads(line) for line in lines if line.strip()]
     texts = json.loads((arguments.data / "egoerrorvqa" / "procedure.json").read_text(encoding="utf-8"))
     found: list[dict[str, Any]] = []
-    for granularity in GRANULARITIES:
+    for granularity in arguments.cut or GRANULARITIES:
         banks = {
             task: read_procedure(texts[task], granularity=granularity)
             for task in {pair["task_id"] for pair in pairs}

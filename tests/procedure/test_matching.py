@@ -279,7 +279,7 @@ def test_a_chosen_index_gets_its_neighbours_and_its_duplicates() -> None:
 
 
 def test_the_example_prints_what_the_issue_asks_for(repository: Path, data_dir: Path) -> None:
-    command = [sys.executable, "examples/step_match.py", "--data", str(data_dir), "--json"]
+    command = [sys.executable, "examples/step_match.py", "--data", str(data_dir), "--cut", "phrase", "--json"]
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True, timeout=280)
     rows = json.loads(done.stdout)["results"]
     fine = [row for row in rows if row["steps"] >= 10]
