@@ -8,8 +8,8 @@ The picture at a tick is the last one whose presentation time is not later. How 
 * Nothing is read after the packet that can still matter.
 
 What keeps it exact: after a seek only pictures from the key picture on are trusted (those that are stored after it
-but shown before it lack what they refer to), and where the file is damaged the picture must be the one that the
-packets promise.
+but shown before it lack what they refer to), and after damage in the file no picture is trusted until the next sound
+key picture.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ __all__ = ["UndecodableError", "decode_pictures"]
 
 #: Packets read ahead of the decoder, so that a later picture is known before an earlier one is decoded in vain.
 _AHEAD = 4
+#: Pictures in a row that must be missing before a stretch of a damaged file counts as a hole in it.
+_HOLE = 4
 
 
 class UndecodableError(Exception):
@@ -68,11 +70,13 @@ class _Run:
         self._ticks = ticks
         self._take = take
         self._limit = len(ticks)  # ticks from here on are left to another run
-        self._newest: dict[
-            int, int
-        ] = {}  # by tick: the latest picture seen that is not later, after the tick before
+        # By place among the ticks: the latest picture seen that is not later than this tick, but than the one before.
+        self._newest: dict[int, int] = {}
         self._held: Any = None
-        self._broken = False
+        self._held_is_sound = True
+        self._sound = True  # no damage since the last sound key picture
+        self._bad_from: int | None = None  # the first picture whose packet came incomplete
+        self._broken = False  # there was damage anywhere
         self._too_late = False
         self._may_skip = _leaves_out_only_unreferred(self._context)
 
@@ -84,6 +88,9 @@ class _Run:
         sent = self.taken
         key = self.lead
         for packet in self._ahead(packets):
+            if packet.is_corrupt:
+                self._miss(packet)
+                continue
             self._choose_effort(packet)
             for frame in self._send(packet):
                 self._see(frame)
@@ -115,7 +122,6 @@ class _Run:
             if shown is not None and shown >= self.lead:
                 slot = bisect_left(self._ticks, shown)
                 self._newest[slot] = max(shown, self._newest.get(slot, shown))
-            self._broken |= packet.is_corrupt
             waiting.append(packet)
             if len(waiting) > _AHEAD:
                 yield waiting.popleft()
@@ -139,9 +145,16 @@ class _Run:
         try:
             frames: list[Any] = self._context.decode(packet)
         except FFmpegError:
-            self._broken = True
+            self._broken, self._sound = True, False
             return []
         return frames
+
+    def _miss(self, packet: Any) -> None:
+        """An incomplete packet is not decoded: what came of it would be another picture's content."""
+        self._broken = True
+        shown = shown_at(packet)
+        if shown is not None and self._bad_from is None:
+            self._bad_from = shown
 
     def _see(self, frame: Any) -> None:
         if frame.pts is None or frame.pts < self.lead:
@@ -151,16 +164,29 @@ class _Run:
                 self._too_late = True
                 return
             self._serve()
-        self._held = frame
+        if frame.is_corrupt or (self._bad_from is not None and frame.pts >= self._bad_from):
+            self._broken, self._sound = True, bool(frame.key_frame and not frame.is_corrupt)
+            self._bad_from = None
+        elif frame.key_frame:
+            self._sound = True
+        self._held, self._held_is_sound = frame, self._sound
 
     def _serve(self) -> None:
         tick = self._ticks[self.taken]
-        if self._broken:
-            slots = [newest for slot, newest in self._newest.items() if slot <= self.taken]
-            if slots and self._held.pts != max(slots):
-                raise UndecodableError(tick)
+        if not self._held_is_sound or self._lacks_a_picture(tick):
+            raise UndecodableError(tick)
         self._take(self.taken, self._held)
         self.taken += 1
+
+    def _lacks_a_picture(self, tick: int) -> bool:
+        """Whether a packet promised a later picture for this tick, or there is a hole where packets should be."""
+        if not self._broken and not self._may_skip:
+            return False  # not every codec makes one picture of one packet
+        promised = max(
+            (newest for slot, newest in self._newest.items() if slot <= self.taken), default=self._held.pts
+        )
+        hole = self._broken and tick - self._held.pts > _HOLE * self._source.step
+        return bool(hole or self._held.pts != promised)
 
 
 def _leaves_out_only_unreferred(context: Any) -> bool:

@@ -156,19 +156,26 @@ def test_a_file_that_breaks_off_gives_its_good_part_and_an_error_beyond(
         assert name in str(failed.value)
 
 
+@pytest.mark.parametrize("damage", ["all", "keys", "halves"])
+@pytest.mark.parametrize("codec", ["libx264", "mpeg4"])
 def test_damage_in_the_middle_is_an_error_there_and_nowhere_else(
-    make_video: Make, number_of: Numbers
+    codec: str, damage: str, make_video: Make, number_of: Numbers
 ) -> None:
     import av
 
-    path = make_video(
-        "hole.mp4", 300, gop=30, options={"x264-params": "bframes=0"}, container={"movflags": "faststart"}
-    )
+    path = make_video("hole.mp4", 300, codec=codec, gop=30, container={"movflags": "faststart"})
     with av.open(str(path)) as container:
-        spots = [(packet.pos, packet.size) for packet in container.demux(video=0) if packet.size]
+        spots = [
+            (packet.pos, packet.size, packet.is_keyframe)
+            for packet in container.demux(video=0)
+            if packet.size
+        ]
     content = bytearray(path.read_bytes())
-    for position, size in spots[120:150]:
-        content[position : position + size] = b"\xff" * size
+    for position, size, is_key in spots[120:150]:
+        if damage == "keys" and not is_key:
+            continue
+        sound = size // 2 if damage == "halves" else 0
+        content[position + sound : position + size] = b"\xff" * (size - sound)
     path.write_bytes(content)
     assert numbers(path, number_of, 1.0, 3.0) == [37, 52, 67, 82]
     assert numbers(path, number_of, 6.0, 8.0) == [187, 202, 217, 232]
