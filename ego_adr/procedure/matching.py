@@ -23,6 +23,8 @@ Steps = ProcedureBank | Sequence[Step] | Sequence[str]
 CLOSE = 0.6
 #: Below this, a step shares about one content word in three with the action: one thing, or the verb alone.
 RECOMMENDED_LOW = 0.25
+#: Scores this near are equal but for rounding.
+TIE = 1e-9
 
 
 def match_step(query: str, steps: Steps, *, method: str = "published") -> StepMatch:
@@ -63,7 +65,11 @@ def match_step(query: str, steps: Steps, *, method: str = "published") -> StepMa
     if best <= 0:
         return StepMatch(index=None, score=0.0, method=name, low_confidence=True)
     chosen = chosen_by.index(best)
-    equal = [i for i, text in enumerate(texts) if chosen_by[i] >= best - 1e-9 or text == texts[chosen]]
+    equal = [
+        i
+        for i, text in enumerate(texts)
+        if chosen_by[i] >= best - TIE or abs(scores[i] - scores[chosen]) <= TIE or text == texts[chosen]
+    ]
     return step_match_at(
         equal[0],
         len(texts),

@@ -64,6 +64,15 @@ def test_repeated_steps_are_all_named_and_the_first_is_taken(method: str) -> Non
 
 
 @both
+def test_steps_that_share_the_same_words_with_the_action_are_all_named(method: str) -> None:
+    steps = ["Unscrew the cover", "Remove the battery", "Replace the battery", "Close it"]
+    match = match_step("battery", steps, method=method)
+    assert match.ambiguous
+    assert match.duplicates == (1, 2)
+    assert match.index == 1
+
+
+@both
 @pytest.mark.parametrize("query", ["", "   ", "?!", "...", "it to the", "and then of", "—", "🙂"])
 def test_a_query_without_a_word_of_its_own_names_no_step(query: str, method: str) -> None:
     match = match_step(query, TENT, method=method)
