@@ -90,9 +90,10 @@ class _FlowReader(FlowState):
         ):
             act.kind = "handle"  # "set the mixture aside": nothing is put anywhere else
         self._turn_round(act)
-        if act.particle == "in" and act.kind in ("mix", "cook") and act.things:
+        if act.particle == "in" and act.kind in ("mix", "cook", "prepare") and act.things:
+            # "fold in the nuts": they are put in, then all is worked on.
             self._put(act)
-            act.things = []
+            act.kind, act.things = "mix" if act.kind == "prepare" else act.kind, []
         {
             "prepare": self._prepare,
             "add": self._put,

@@ -291,21 +291,30 @@ def _act(verb: str, lead: Sequence[str], rest: Sequence[str]) -> Act:
         rest
         and rest[0] in ("in", "on", "off", "out", "up", "down", "over")
         and len(rest) > 1
-        and _opens_particle(rest)
+        and _opens_particle(act.kind, rest)
     ):
         act.particle = rest.pop(0)
     _segments(act, rest)
     return act
 
 
-def _opens_particle(rest: Sequence[str]) -> bool:
+def _opens_particle(kind: str, rest: Sequence[str]) -> bool:
     """ "mix in the packet", "turn on the heat", "pull out the stems": no place follows, or another one does."""
     if rest[0] in ("out", "up", "down", "off", "over"):
         return True
+    lists = reading_words()
     later = rest[1:]
+    if rest[0] == "in" and kind in ("mix", "prepare", "add"):
+        # "fold in the nuts", but not "whisk in the mug, ..." or "cut in half".
+        named = next(
+            (i for i, word in enumerate(later) if word in lists.prepositions or word == ","), len(later)
+        )
+        last = singular(later[named - 1]) if named else ""
+        if last and last not in lists.vessels | lists.appliances | lists.parts:
+            return True
     return rest[0] in ("in", "on") and (
         any(w in ("to", "into", "onto") for w in later)
-        or later[-1] in reading_words().heat_words
+        or later[-1] in lists.heat_words
         or (len(later) <= 3 and rest[0] == "on")
     )
 

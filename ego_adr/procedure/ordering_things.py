@@ -140,7 +140,7 @@ class Things:
         elif exact or known:
             marked = [t for t in known if phrase.marks and t.marks == phrase.marks]
             return (marked or exact or known)[0] if phrase.marks else known[0]
-        elif not phrase.quantified:
+        elif not phrase.quantified and not phrase.indefinite:
             # "the pan" after "a large skillet": another word for a vessel of the same family.
             for family in (self.words.heated_vessels, self.words.plates):
                 if phrase.head in family:
@@ -180,7 +180,7 @@ class Things:
                 if name[-1] == phrase.head and (called <= said or said <= called):
                     near = near or thing
                 elif (called <= said and (loose or phrase.head in self.words.products)) or (
-                    loose and (said <= called or name[-1] in said)
+                    loose and (said <= called or (name[-1] in said and name[-1] != phrase.head))
                 ):
                     far = far or thing
         return near or far
