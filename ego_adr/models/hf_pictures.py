@@ -137,14 +137,14 @@ def pixel_limits(
         min_pixels, max_pixels: of one picture, in place of the checkpoint's.
     """
     kind = next((QWEN_SIZING[c.__name__] for c in type(processor).__mro__ if c.__name__ in QWEN_SIZING), None)
-    if kind is None:
+    edges = _edges(processor) if kind else None
+    if edges is None:
         return PixelLimits(min_pixels, max_pixels)
     from qwen_vl_utils import vision_process as qwen
 
     factor = int(processor.patch_size * processor.merge_size)
     token = factor * factor
-    size = processor.size
-    low, high = int(size["shortest_edge"]), int(size["longest_edge"])
+    low, high = edges
     is_video = "Video" in type(processor).__name__
     if kind == "video":
         pictures = count + count % int(processor.temporal_patch_size)
@@ -161,6 +161,15 @@ def pixel_limits(
         else (max(low, least) if max(low, least) <= top else min(low, top))
     )
     return PixelLimits(bottom, top, factor)
+
+
+def _edges(processor: Any) -> tuple[int, int] | None:
+    """Least and most pixels of a processor's ``size``; None when its size is of another kind."""
+    try:
+        low, high = processor.size["shortest_edge"], processor.size["longest_edge"]
+    except KeyError:
+        return None
+    return (int(low), int(high)) if low and high else None
 
 
 def picture_size(height: int, width: int, limits: PixelLimits, scale: float = 1.0) -> tuple[int, int]:

@@ -192,6 +192,12 @@ def test_limits_that_make_no_sense_are_refused(low: Any, high: Any) -> None:
         PixelLimits(low, high)
 
 
+def test_a_processor_with_another_kind_of_size_is_left_to_itself() -> None:
+    for size in ({"height": 224, "width": 224}, {"shortest_edge": 224, "longest_edge": None}):
+        odd = Qwen2VLVideoProcessor(patch_size=14, merge_size=2, temporal_patch_size=2, size=size)
+        assert pixel_limits(odd, 8) == PixelLimits(None, None, None)
+
+
 def test_fewer_pixels_are_fewer() -> None:
     limits = pixel_limits(PUBLISHED["Qwen2.5-VL"], 8)
     areas = [np.prod(picture_size(480, 640, limits, scale)) for scale in (1.0, 0.5, 0.25)]
