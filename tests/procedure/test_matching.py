@@ -65,7 +65,7 @@ def test_repeated_steps_are_all_named_and_the_first_is_taken(method: str) -> Non
 
 @both
 def test_steps_that_share_the_same_words_with_the_action_are_all_named(method: str) -> None:
-    steps = ["Unscrew the cover", "Remove the battery", "Replace the battery", "Close it"]
+    steps = ["Unscrew the cover", "Remove the battery", "Insert the battery", "Close it"]
     match = match_step("battery", steps, method=method)
     assert match.ambiguous
     assert match.duplicates == (1, 2)
