@@ -63,12 +63,11 @@ def test_repeated_steps_are_all_named_and_the_first_is_taken(method: str) -> Non
     assert single.duplicates == ()
 
 
-@both
-def test_steps_that_share_the_same_words_with_the_action_are_all_named(method: str) -> None:
-    steps = ["Unscrew the cover", "Remove the battery", "Insert the battery", "Close it"]
-    match = match_step("battery", steps, method=method)
+def test_steps_that_differ_in_function_words_alone_fit_equally_well() -> None:
+    steps = ["Unscrew the cover", "Now remove the battery", "Test it", "Remove a battery", "Close it"]
+    match = match_step("battery removed", steps, method="recommended")
     assert match.ambiguous
-    assert match.duplicates == (1, 2)
+    assert match.duplicates == (1, 3)
     assert match.index == 1
 
 
