@@ -36,6 +36,8 @@ from ego_adr.errors import InputError
 
 if TYPE_CHECKING:
     from ego_adr.benchmarks.samples import Sample
+    from ego_adr.evaluation.metrics import Score
+    from ego_adr.evaluation.predictions import Predictions
     from ego_adr.taxonomies import Taxonomy
 
 __all__ = ["add_run_commands"]
@@ -319,13 +321,20 @@ def _run(
     if open_end and judges:
         _judge(folders, judges, prompts, 0, shown=True)
     from ego_adr.evaluation.paired import compare_to_first
-    from ego_adr.evaluation.scoring import score_runs
+    from ego_adr.evaluation.scoring import read_runs, score_runs
 
-    scored, opened = score_runs(folders, taxonomy, paper_counting=paper_counting, resamples=resamples)
+    scored: list[tuple[Predictions, Score]] = []
+    opened: dict[str, Any] = {}
+    if open_end or any(sample.truth.labels for sample in samples):
+        scored, opened = score_runs(folders, taxonomy, paper_counting=paper_counting, resamples=resamples)
+        read = [run for run, _ in scored]
+    else:
+        console.note("no sample has a label: nothing is scored")
+        read, _ = read_runs(folders, taxonomy)
     pairs = compare_to_first([(run.name, run.outcomes) for run, _ in scored], taxonomy, resamples=resamples)
     written = None
-    if report and scored:
-        written = write_run_report(scored, out / "report.html", taxonomy, 200, paper_counting, resamples)
+    if report and read:
+        written = write_run_report(read, out / "report.html", taxonomy, 200, paper_counting, resamples)
     if as_json:
         runs = [
             {

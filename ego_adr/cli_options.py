@@ -74,7 +74,7 @@ def read_taxonomy(path: Path | None) -> Taxonomy:
 
 
 def write_run_report(
-    scored: list[tuple[Predictions, Score]],
+    runs: list[Predictions],
     out: Path,
     taxonomy: Any,
     pictures: int,
@@ -86,10 +86,10 @@ def write_run_report(
 
     known = taxonomy if isinstance(taxonomy, Taxonomy) else read_taxonomy(taxonomy)
     return write_report(
-        [run for run, _ in scored],
+        runs,
         out,
         taxonomy=known,
-        title=" and ".join(run.name for run, _ in scored) if len(scored) < 3 else f"{len(scored)} runs",
+        title=" and ".join(run.name for run in runs) if len(runs) < 3 else f"{len(runs)} runs",
         pictures=pictures,
         paper_counting=paper_counting,
         resamples=resamples,

@@ -86,7 +86,9 @@ def compare(
         pairs = compare_to_first(runs, read_taxonomy(taxonomy), resamples=resamples)
         written = None
         if scored:
-            written = write_run_report(scored, out, taxonomy, pictures, paper_counting, resamples)
+            written = write_run_report(
+                [run for run, _ in scored], out, taxonomy, pictures, paper_counting, resamples
+            )
         if as_json:
             console.print_json(all_as_json(scored, open_end, pairs) | {"report": written and str(written)})
         else:

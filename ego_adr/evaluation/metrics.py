@@ -167,6 +167,15 @@ def score_outcomes(
         raise DataError(
             "there is not one row to score. Give a run folder or a file of predictions that holds some."
         )
+    notes = [*notes]
+    scored = [outcome for outcome in outcomes if outcome.truth or outcome.status == "failed"]
+    if len(scored) < len(outcomes):
+        notes.append(f"{len(outcomes) - len(scored)} rows have no known label and are not scored")
+    if not any(outcome.truth for outcome in scored):
+        raise DataError(
+            "no row has a known label, so nothing can be scored. Put labels into the data, or give --data."
+        )
+    outcomes = scored
     twice = [name for name, count in Counter(o.id for o in outcomes).items() if count > 1]
     if twice:
         raise DataError(

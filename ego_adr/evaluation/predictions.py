@@ -172,18 +172,19 @@ def _outcome(
 ) -> Outcome:
     correct = taxonomy.correct.name
     detection = _detection(row)
-    given = next((row[f] for f in TRUTH_FIELDS if row.get(f) is not None), None)
+    given = next((row[f] for f in TRUTH_FIELDS if row.get(f) not in (None, [])), None)
     label_is_truth = False
     if given is None and sample is not None and sample.truth.labels:
         given = list(sample.truth.labels)
     if given is None and detection is None and any(row.get(f) is not None for f in PREDICTION_FIELDS):
         given, label_is_truth = row.get("label"), True
     failed = detection.status == "failed" if detection is not None else line_status(row) == "failed"
-    if given is None and not failed:
+    if given is None and not failed and detection is None:
         raise DataError(
             f"{where} has no truth. Put it in the row ({', '.join(TRUTH_FIELDS)}), or give --data."
         )
-    # The published evaluator forgets the truth of a row that failed; it still counts as a row.
+    # The published evaluator forgets the truth of a row that failed; it still counts as a row. A run over
+    # samples without labels is read too, for its report; nothing of it is scored.
     truth = () if given is None else truth_names(given, read, where, taxonomy.names)
     dataset = str(row.get("dataset") or (sample.dataset if sample else guess_source(row)) or "")
     giveaways = _giveaways(row, sample)

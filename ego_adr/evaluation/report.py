@@ -123,7 +123,7 @@ def _prepare(
             else _from_predictions(held)
         )
         score = None
-        if outcomes:
+        if any(outcome.truth for outcome in outcomes):
             score = score_outcomes(
                 outcomes, taxonomy, paper_counting=paper_counting, resamples=resamples, notes=notes
             )

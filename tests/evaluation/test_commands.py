@@ -67,6 +67,27 @@ def test_evaluate_runs_scores_and_reports(own: Path, tmp_path: Path) -> None:
     assert again["scores"] == found["scores"]
 
 
+def test_samples_without_labels_are_run_and_reported_and_nothing_is_scored(own: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in own.read_text(encoding="utf-8").splitlines()]
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text(
+        "".join(json.dumps({k: v for k, v in r.items() if k != "label"}) + "\n" for r in rows),
+        encoding="utf-8",
+    )
+    found = run(bare, tmp_path / "bare-out")
+    assert found["scores"] == []
+    assert found["runs"][0]["statuses"]["ok"] == 8
+    assert "The person whisks the eggs." in Path(found["report"]).read_text(encoding="utf-8")
+    partly = tmp_path / "partly.jsonl"
+    partly.write_text(
+        bare.read_text(encoding="utf-8").replace('"row', '"bare') + own.read_text(encoding="utf-8"),
+        encoding="utf-8",
+    )
+    (score,) = run(partly, tmp_path / "partly-out")["scores"]
+    assert score["rates"]["rows"] == 8
+    assert "8 rows have no known label and are not scored" in score["warnings"]
+
+
 def test_the_total_is_said_before_the_start_and_stdout_holds_json_alone(own: Path, tmp_path: Path) -> None:
     result = call(
         "evaluate",
