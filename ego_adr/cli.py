@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ego_adr import console
+from ego_adr.agents.commands import add_agent_commands
 from ego_adr.cli_evaluation import add_run_commands
 from ego_adr.cli_options import Json, Prompts, TaxonomyFile
 from ego_adr.cli_scoring import add_score_commands
+from ego_adr.cli_sessions import add_session_commands
 from ego_adr.errors import InputError
 
 if TYPE_CHECKING:
@@ -299,6 +301,8 @@ def demo(
 
 add_run_commands(app)
 add_score_commands(app)
+add_session_commands(app, _bank)
+add_agent_commands(app, console.report_errors, console.note)
 
 
 def main() -> None:

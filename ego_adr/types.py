@@ -69,6 +69,7 @@ class FrameSequence(tuple[Frame, ...]):
     Attributes (set by the sampler, empty or None for frames that came from elsewhere):
         start, end: the interval in seconds that was really sampled.
         duration: length of the whole video in seconds, where known.
+        rate: usual pictures a second of the video, where known.
         warnings: texts of the warnings that were given (clamped, swapped, fewer pictures than asked ...).
         distinct: how many different pictures there are among the frames.
     """
@@ -76,6 +77,7 @@ class FrameSequence(tuple[Frame, ...]):
     start: float | None = None
     end: float | None = None
     duration: float | None = None
+    rate: float | None = None
     warnings: tuple[str, ...] = ()
 
     @property

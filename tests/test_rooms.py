@@ -37,6 +37,7 @@ LEVELS: dict[str, int] = {
     "cli_evaluation": 11,
     "cli_options": 11,
     "cli_scoring": 11,
+    "cli_sessions": 11,
     "cli": 11,
 }
 PACKAGE = Path(__file__).resolve().parent.parent / "ego_adr"

@@ -107,7 +107,9 @@ def _from_file(path: str, start: object, end: object, n: int, longer_side: int |
             frames = video.frames(times, longer_side)
         else:
             frames = _spread(video, interval, n, longer_side)
-        return _sequence(frames, interval, video.duration, path, n)
+        found = _sequence(frames, interval, video.duration, path, n)
+        found.rate = 1.0 / video.picture if video.picture > 0 else None
+        return found
 
 
 def _spread(video: VideoReader, interval: Interval, n: int, longer_side: int | None) -> list[Frame]:
