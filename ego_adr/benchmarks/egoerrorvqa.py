@@ -143,6 +143,9 @@ def read_json_rows(path: str | PathLike[str]) -> list[Mapping[str, Any]]:
         ) from exc
     if isinstance(held, Mapping) and held and all(isinstance(value, Mapping) for value in held.values()):
         return list(held.values())
+    if isinstance(held, Mapping):
+        lists = [value for value in held.values() if isinstance(value, list)]
+        held = lists[0] if len(lists) == 1 else held  # {"version": ..., "rows": [...]}
     if not isinstance(held, list):
         raise DataError(f"{path} holds {type(held).__name__}; expected a list of rows, or an object of rows.")
     return held

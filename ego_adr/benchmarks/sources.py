@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -91,7 +92,7 @@ def find_video(root: str | PathLike[str] | None, dataset: str, row: Mapping[str,
     The first file in sorted order that a pattern of the data set's finds. When there is none (or no root to
     look below), the path that would be looked for first comes back: whoever opens it fails by its name.
     """
-    patterns = SOURCES[dataset].videos if dataset in SOURCES else ("{video_id}.mp4", "{video_id}.MP4")
+    patterns = SOURCES[dataset].videos if dataset in SOURCES else ("{video_id}.mp4",)
     fields = {name: str(row.get(name) or "") for name in ("video_id", "task_id")}
     escaped = {name: glob.escape(value) for name, value in fields.items()}
     if root is None:
@@ -99,7 +100,9 @@ def find_video(root: str | PathLike[str] | None, dataset: str, row: Mapping[str,
     base = Path(root)
     for pattern in patterns:
         for tried in (pattern, pattern.partition("/")[2] or pattern):
-            found = sorted(glob.glob(str(Path(glob.escape(str(base))) / tried.format(**escaped))))
+            # Endings come in either case: copies by way of other systems are often renamed.
+            name = re.sub(r"\.mp4$", ".[mM][pP]4", tried.format(**escaped), flags=re.IGNORECASE)
+            found = sorted(glob.glob(str(Path(glob.escape(str(base))) / name)))
             if found:
                 return Path(found[0])
     return base / patterns[0].format(**fields)

@@ -33,6 +33,17 @@ _NAMED = re.compile(
     rf"\b(?:score|rating|grade|similarity)\b[^\d\n]{{0,24}}?(?P<score>{_NUMBER}){_OF}(?!\s*(?:[=–]|-\s*\d|to\s+\d))",
     re.IGNORECASE,
 )
+#: "I would give it a 3." The number must end its clause: "I give 2 reasons" is no score.
+_GIVEN = re.compile(
+    rf"\b(?:give|gives|given|giving|rate|rates|rated|assign|award|deserves?)\b[^\d.\n]{{0,40}}?(?P<score>{_NUMBER}){_OF}"
+    r"(?=\s*(?:[.,;:!?)]|$|\n|because\b|since\b|for\b|as\b))",
+    re.IGNORECASE,
+)
+_WORDS = ("zero", "one", "two", "three", "four", "five")
+_NAMED_WORD = re.compile(
+    rf"\b(?P<name>score|rating|grade)(?P<sign>\W+(?:is\W+|of\W+)?)(?P<word>{'|'.join(_WORDS)})\b",
+    re.IGNORECASE,
+)
 _SHARE = re.compile(rf"(?P<score>{_NUMBER})\s*(?:/|out\s+of)\s*(?P<of>\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
@@ -174,6 +185,8 @@ def _value(given: Any, scale: tuple[float, float]) -> float | str | None:
     if isinstance(given, (int, float)):
         return _within(float(given), None, scale)
     if isinstance(given, str):
+        if given.strip().casefold() in _WORDS:
+            return _within(float(_WORDS.index(given.strip().casefold())), None, scale)
         found = _ALONE.fullmatch(given.strip())
         if found:
             return _within(_number(found["score"]), found["of"], scale)
@@ -185,7 +198,8 @@ def _from_text(text: str, scale: tuple[float, float]) -> _Found | None:
     # A scale that the judge repeats ("0-5", "5 = perfect") is no score.
     plain = re.sub(rf"\(?\b{low}\s*(?:-|–|to)\s*{high}\b\)?", " ", text)
     plain = re.sub(r"\b\d\s*=\s*\w", " ", plain).replace("*", "").replace("`", "")
-    for pattern in (_NAMED, _SHARE):
+    plain = _NAMED_WORD.sub(lambda m: f"{m['name']}{m['sign']}{_WORDS.index(m['word'].casefold())}", plain)
+    for pattern in (_NAMED, _SHARE, _GIVEN):
         matches = list(pattern.finditer(plain))
         if matches:
             return _within(_number(matches[-1]["score"]), matches[-1]["of"], scale), text.strip()

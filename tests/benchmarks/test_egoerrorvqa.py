@@ -138,6 +138,36 @@ def test_the_first_head_camera_is_taken_and_never_a_fixed_one(tmp_path: Path) ->
     assert not missing.exists()
 
 
+@pytest.mark.parametrize(
+    ("dataset", "row", "path"),
+    [
+        ("captaincook4d", {"video_id": "28_7"}, "captaincook4d/28_7_360p.mp4"),
+        ("captaincook4d", {"video_id": "28_7"}, "28_7_360p.MP4"),
+        ("epic_tent", {"video_id": "5"}, "epic-tent/05.tent.gopro.MP4"),
+        ("epic_tent", {"video_id": "5"}, "epic-tent/05.tent.gopro.mp4"),
+        ("egooops", {"video_id": "S1", "task_id": "ion"}, "egooops/ion/S1.MP4"),
+        ("egooops", {"video_id": "S1", "task_id": "ion"}, "ion/S1.mp4"),
+        ("", {"video_id": "mine"}, "mine.mp4"),
+    ],
+)
+def test_videos_are_found_where_the_data_sets_keep_them(
+    dataset: str, row: dict[str, Any], path: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "root *" / path
+    place.parent.mkdir(parents=True)
+    place.touch()
+    assert find_video(tmp_path / "root *", dataset, row) == place
+
+
+def test_rows_under_one_name_of_an_object_are_read(tmp_path: Path) -> None:
+    row = {"video_id": "v", "task_id": "Demo", "start_time": 0, "end_time": 2, "close_end_answer": "correct"}
+    path = tmp_path / "rows.json"
+    path.write_text(
+        json.dumps({"version": 1, "annotations": [row, {**row, "end_time": 3}]}), encoding="utf-8"
+    )
+    assert len(load_egoerrorvqa(path, procedures=PROCEDURES)) == 2
+
+
 def test_the_real_multiple_choice_files_give_1857_samples(data_dir: Path) -> None:
     samples = load_egoerrorvqa(data_dir)
     report = check_data(samples, videos=False)
