@@ -199,6 +199,11 @@ def main() -> int:
     parser.add_argument(
         "--prose", type=Path, metavar="FILE", help="procedure.json: texts by recipe, in place of step lists"
     )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="print every flagged step with the rule and the pair that found it",
+    )
     given = parser.parse_args()
     try:
         places, graphs = find_data(given.data)
@@ -241,6 +246,11 @@ def main() -> int:
         if prose is not None:
             print(PROSE_WARNING)
         report(scores)
+        if given.list:
+            print("\nEvery flagged step (+ tagged as an order error, - not)")
+            for score in scores:
+                for right, rule, evidence in score.findings:
+                    print(f"  {score.id:<8} {'+' if right else '-'} {rule}: {evidence}")
     except EgoADRError as exc:
         print(f"error: {exc}", file=sys.stderr)
         return 1

@@ -116,7 +116,7 @@ def noun_phrase(words: Sequence[str]) -> NounPhrase:
             indefinite = True
         elif one in lists.everything:
             everything = True
-        elif word in lists.vessel_adjectives and not last:
+        elif (word in lists.vessel_adjectives or word in lists.colours) and not last:
             marks.add(word)
         elif one in lists.vessel_units and quantified and not last:
             held_in = one
@@ -135,6 +135,8 @@ def noun_phrase(words: Sequence[str]) -> NounPhrase:
             continue
         else:
             nouns.append(one)
+    if parts and not nouns and marks & lists.colours:
+        nouns, parts = parts, []  # "the red cube" is a thing; "the cubes" are a form of one
     return NounPhrase(
         tuple(nouns),
         tuple(parts),

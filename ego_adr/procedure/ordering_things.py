@@ -153,11 +153,10 @@ class Things:
                         return kin[0]
         return self.new(phrase, vessel=True, tool=self.is_tool(phrase))
 
-    @staticmethod
-    def _same_vessel(thing: Thing, phrase: NounPhrase) -> bool:
-        if not thing.vessel:
+    def _same_vessel(self, thing: Thing, phrase: NounPhrase) -> bool:
+        if not thing.vessel or self._other_colour(thing, phrase):
             return False
-        return any(name and (name[-1] == phrase.head or (name[-1] in phrase.words)) for name in thing.names)
+        return any(name and name[-1] in phrase.words for name in thing.names)
 
     def find(self, phrase: NounPhrase, *, loose: bool) -> Thing | None:
         """The thing a phrase names, None when it is none of those seen.
@@ -172,7 +171,7 @@ class Things:
         far: Thing | None = None
         for thing in reversed(self.all):
             for name in thing.names:
-                if not name:
+                if not name or self._other_colour(thing, phrase):
                     continue
                 if name == phrase.words:
                     return thing
@@ -184,6 +183,13 @@ class Things:
                 ):
                     far = far or thing
         return near or far
+
+    def _other_colour(self, thing: Thing, phrase: NounPhrase) -> bool:
+        """Whether both have a colour, and not the same."""
+        colours = self.words.colours
+        return bool(
+            thing.marks & colours and phrase.marks & colours and not thing.marks & phrase.marks & colours
+        )
 
     def _by_part(self, parts: Iterable[str]) -> Thing | None:
         wanted = set(parts)

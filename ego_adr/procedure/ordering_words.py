@@ -70,6 +70,7 @@ class ReadingWords:
     tools: frozenset[str]
     adjectives: frozenset[str]
     vessel_adjectives: frozenset[str]
+    colours: frozenset[str]
     separate: frozenset[str]
     categories: dict[str, frozenset[str]]
 

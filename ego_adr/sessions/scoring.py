@@ -39,6 +39,7 @@ class RecordingScore:
         clean: no step has an order tag. flagged: some step was flagged as out of order.
         by_rule: rule -> order errors it found, rightly and wrongly.
         later: order errors found that could be known only after the step itself.
+        findings: for each flagged step whether it is tagged so, the rules that found it, and the evidence.
     """
 
     id: str
@@ -51,6 +52,7 @@ class RecordingScore:
     flagged: bool = False
     by_rule: dict[str, Counts] = field(default_factory=lambda: defaultdict(Counts))
     later: Counts = field(default_factory=Counts)
+    findings: list[tuple[bool, str, str]] = field(default_factory=list)
 
 
 def score_recording(recording: Recording, bank: ProcedureBank) -> RecordingScore:
@@ -65,9 +67,10 @@ def score_recording(recording: Recording, bank: ProcedureBank) -> RecordingScore
     score.order = _compare(flagged, gold)
     score.order_online = _compare(_out_of_order(online), gold)
     for number in flagged:
-        rules = flagged[number]
-        name = " + ".join(sorted(rules))
+        verdicts = flagged[number]
+        name = " + ".join(sorted(verdicts))
         score.by_rule[name] += _hit(gold[number])
+        score.findings.append((gold[number], name, next(iter(verdicts.values()))))
         if number not in _out_of_order(online):
             score.later += _hit(gold[number])
     namer = StepNamer(bank)
@@ -80,12 +83,12 @@ def _hit(right: bool) -> Counts:
     return Counts(tp=int(right), fp=int(not right))
 
 
-def _out_of_order(report: SessionReport) -> dict[int, set[str]]:
-    """Number of the event in the log -> the rules that flagged it."""
-    found: dict[int, set[str]] = defaultdict(set)
+def _out_of_order(report: SessionReport) -> dict[int, dict[str, str]]:
+    """Number of the event in the log -> the rules that flagged it, each with its evidence."""
+    found: dict[int, dict[str, str]] = defaultdict(dict)
     for verdict in report.verdicts:
         if LABEL_OF_RULE[verdict.rule] == "wrong-order" and verdict.event is not None:
-            found[report.events[verdict.event].number].add(verdict.rule)
+            found[report.events[verdict.event].number][verdict.rule] = verdict.evidence
     return dict(found)
 
 

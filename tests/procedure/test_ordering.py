@@ -96,6 +96,32 @@ def test_two_things_that_share_a_word_are_told_apart() -> None:
     assert found == {(0, 2)}
 
 
+def test_colours_and_sides_tell_things_of_one_name_apart() -> None:
+    found = needs(
+        "Put the red ring on the yellow ring",
+        "Put the green ball beside the white cube",
+        "Put the blue ring on the black ring",
+        "Attach the left wheel to the axle",
+        "Attach the right wheel to the axle",
+        "Put the green ball on the grey cone",
+    )
+    assert found == {(1, 5)}
+
+
+def test_what_is_folded_in_comes_before_the_next_barrier() -> None:
+    found = needs(
+        "Whisk 2 eggs in a bowl", "Rinse the berries", "Fold in the berries", "Pour the batter into a tin"
+    )
+    assert found == {(0, 2), (1, 2), (2, 3)}
+
+
+def test_a_second_pan_is_its_own() -> None:
+    found = needs(
+        "Boil water in a large pot", "Heat oil in a skillet", "Add the bacon to the skillet", "Salt the water"
+    )
+    assert found == {(1, 2), (0, 3)}
+
+
 def test_two_bowls_are_told_apart() -> None:
     found = needs(
         "Add 1 egg to the mixing bowl",
