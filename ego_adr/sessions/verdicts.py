@@ -28,8 +28,9 @@ LABEL_OF_RULE: dict[Rule, str] = {
 
 
 def called(bank: ProcedureBank, step: int) -> str:
-    """A step as evidence names it."""
-    return f"step {step + 1} ({bank.steps[step].text!r})"
+    """A step as evidence names it: its number and the beginning of its text."""
+    text = " ".join(bank.steps[step].text.split())
+    return f"step {step + 1} ({text if len(text) <= 70 else text[:69] + '…'!r})"
 
 
 @dataclass(frozen=True)
