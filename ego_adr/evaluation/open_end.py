@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ego_adr.errors import DataError
 from ego_adr.parsing import is_refusal, without_thinking
-from ego_adr.routes.asking import Asker
+from ego_adr.routes.asking import Asker, Progress
 from ego_adr.routes.base import Case, Kit
 from ego_adr.routes.narrating import narrate
 from ego_adr.routes.steps import find_banks, match_by_model, match_by_text, match_off
@@ -25,7 +25,7 @@ class OpenEndAnswerer:
     """Answers questions with the model, prompts and switches of a detector.
 
     It has the `detect_many` that a run needs. An answer stands in ``evidence`` of its detection; ``label``
-    stays None, for no label is asked. ``questions`` maps the id of a query to its question.
+    stays None, for no label is asked.
 
     Args:
         detector: gives model, route (the probe's where it is ``auto``), prompts and settings.
@@ -53,6 +53,15 @@ class OpenEndAnswerer:
             raise DataError(
                 f"the route {self.route!r} answers no open-end question; these do: {', '.join(OPEN_END_ROUTES)}."
             )
+
+    @property
+    def progress(self) -> Progress | None:
+        """The detector's own; set it and the detector tells of its stages."""
+        return self._detector.progress
+
+    @progress.setter
+    def progress(self, value: Progress | None) -> None:
+        self._detector.progress = value
 
     def detect_many(self, queries: Sequence[Query]) -> list[Detection]:
         """One detection a query, with the answer as its evidence."""

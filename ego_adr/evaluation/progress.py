@@ -79,9 +79,8 @@ def run_progress() -> Iterator[tuple[Callable[[str, int, int], None], Callable[[
             shown.update(stages[name], completed=done, total=total, visible=done < total)
 
         def started(_: str, detector: Any) -> None:
-            inner = getattr(detector, "_detector", detector)
-            if getattr(inner, "progress", stage) is None:
-                inner.progress = stage
+            if getattr(detector, "progress", stage) is None:
+                detector.progress = stage
 
         yield progress, started
 
