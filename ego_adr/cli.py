@@ -36,6 +36,7 @@ ModelName = Annotated[
         help="tabletop | hf:ORG/NAME | path of a checkpoint | openai:NAME | http://host:port/v1#NAME | a2a:http://...",
     ),
 ]
+Granularity = Literal["sentence", "clause", "phrase"]
 Procedure = Annotated[str, typer.Option("--procedure", "-p", help="The procedure: a file, or its text.")]
 
 
@@ -70,10 +71,10 @@ def file_or_text(given: str) -> Path | str:
     return given
 
 
-def _bank(given: str) -> ProcedureBank:
+def _bank(given: str, granularity: Granularity = "clause") -> ProcedureBank:
     from ego_adr.procedure.bank import read_procedure
 
-    return read_procedure(file_or_text(given))
+    return read_procedure(file_or_text(given), granularity=granularity)
 
 
 @app.command()
@@ -158,6 +159,9 @@ def bank(
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="Let a model cut prose into steps.")
     ] = None,
+    granularity: Annotated[
+        Granularity, typer.Option(help="How finely prose is cut without a model.")
+    ] = "clause",
     prompts: Prompts = None,
     as_json: Json = False,
 ) -> None:
@@ -166,7 +170,7 @@ def bank(
         from ego_adr.procedure.bank import write_bank
 
         if model is None:
-            made = _bank(procedure)
+            made = _bank(procedure, granularity)
         else:
             from ego_adr.detector import EgoADR
 

@@ -157,7 +157,7 @@ class EgoADR:
             return []
         name, reason = self.choose_route()
         cases = [Case(query=query) for query in queries]
-        kit = self._kit()
+        kit = self.kit()
         for case in cases:
             if not case.query.action.strip():
                 case.fail("input", "the action is empty: say in words which step is in question.")
@@ -171,7 +171,7 @@ class EgoADR:
             ProcedureError: when the procedure cannot be read.
         """
         case = Case(Query(clip=Clip(()), procedure=procedure, action=""))
-        find_banks([case], self._kit(), by_model=True)
+        find_banks([case], self.kit(), by_model=True)
         if case.bank is None:
             raise ProcedureError(case.failure.message if case.failure else "the procedure could not be read.")
         return case.bank
@@ -183,7 +183,7 @@ class EgoADR:
             ModelError: when the model fails.
         """
         case = Case(Query(clip=Clip(()), procedure=bank, action=action), bank=bank)
-        match_by_model([case], self._kit())
+        match_by_model([case], self.kit())
         if case.match is None:
             raise ModelError(case.failure.message if case.failure else "the model gave no reply.")
         return case.match
@@ -197,7 +197,8 @@ class EgoADR:
 
     # ------------------------------------------------------------------------------------------------
 
-    def _kit(self) -> Kit:
+    def kit(self) -> Kit:
+        """What routes and sessions work with: the model, prompts, taxonomy and settings of this detector."""
         asker = Asker(
             self._load, batch_size=self._batch_size, progress=self.progress, black_image=self._black_image
         )

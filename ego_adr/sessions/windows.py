@@ -111,7 +111,7 @@ def see_windows(detector: EgoADR, clips: Sequence[Clip], bank: ProcedureBank) ->
     from ego_adr.routes.narrating import narrate
 
     cases = [Case(query=Query(clip=clip, procedure=bank, action=""), bank=bank) for clip in clips]
-    narrate(cases, detector._kit(), PROMPT)
+    narrate(cases, detector.kit(), PROMPT)
     found: list[WindowSeen] = []
     for clip, case in zip(clips, cases, strict=True):
         start, end = float(clip.start or 0.0), float(clip.end or 0.0)
