@@ -107,13 +107,16 @@ def draw_event(rng: random.Random, kind: str | None = None, *, unseen: bool = Fa
 def draw_scene(
     rng: random.Random, event: Event, *, company: Block | None = None, unseen: bool = False
 ) -> Scene:
-    """Lays out `event` with one or two further blocks and times its motion. `company` asks for that block
-    to be there too.
+    """Lays out `event`, mostly with a further block, and times its motion.
+
+    `company` asks for a block to be there too; it comes where the colours allow and there is room.
     """
     blocks = list(event.blocks())
-    if company is not None and company.colour not in {block.colour for block in blocks}:
+    colours = {block.colour for block in blocks}
+    if company is not None and company.colour not in colours and event.kind != "beside":
         blocks.append(company)
-    wanted = max(len(blocks), rng.choice((2, 3, 3)))
+    # a block beside another needs room: there is no place for a third one that isn't beside them too
+    wanted = 2 if event.kind == "beside" else max(len(blocks), rng.choice((2, 3, 3)))
     while len(blocks) < wanted:
         extra = rng.choice(BLOCKS)
         if extra.colour in {block.colour for block in blocks}:
