@@ -52,7 +52,7 @@ def read_answer(body: Any, *, use_reasoning: bool = False) -> Answer:
     if not isinstance(message, Mapping):
         return _broken("its answer holds no message.")
     finish = str(choice.get("finish_reason") or "stop")
-    text = _text(message.get("content"))
+    text = _without_role_marks(_text(message.get("content")))
     reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
     notes: list[str] = []
     if not text.strip():
@@ -106,6 +106,21 @@ def _text(content: Any) -> str:
             if isinstance(part, Mapping) and isinstance(part.get("text"), str)
         )
     return ""
+
+
+#: Marks of a chat template that servers leave at the ends of a reply when they do not know the template.
+_ROLE = r"<\|(?:assistant|im_start|start_header_id|start_of_role|end_header_id|end_of_role)\|>"
+_OPENING = re.compile(rf"^\s*{_ROLE}(?:\s*assistant\b)?(?:\s*{_ROLE})*\s*")
+_CLOSING = re.compile(
+    r"\s*(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text|eom_id)\|>|<(?:/s|end_of_turn)>)\s*$"
+)
+
+
+def _without_role_marks(text: str) -> str:
+    """A reply without the marks around it. Marks of thinking stay: the reader must see where that ends."""
+    while (shorter := _CLOSING.sub("", _OPENING.sub("", text, count=1))) != text:
+        text = shorter
+    return text
 
 
 def _count(value: Any) -> int | None:

@@ -257,6 +257,14 @@ def test_a_limit_that_was_spent_on_reasoning_is_truncated_and_says_so(server: Se
         (chat(None, tool_calls=[{"id": "1"}]), "", "tool"),
         (chat([{"type": "text", "text": "corr"}, {"type": "text", "text": "ect"}]), "correct", None),
         (chat("correct", finish=None), "correct", None),
+        (chat("<|assistant|>correct"), "correct", None),
+        (chat("<|im_start|>assistant\nWrong order<|im_end|>\n<|endoftext|>"), "Wrong order", None),
+        (chat("<|start_header_id|>assistant<|end_header_id|>\n\ncorrect<|eot_id|>"), "correct", None),
+        (
+            chat("<think>so</think>assistants are <|assistant|> marked"),
+            "<think>so</think>assistants are <|assistant|> marked",
+            None,
+        ),
         (chat("corr", finish="content_filter"), "corr", "content filter"),
     ],
 )
