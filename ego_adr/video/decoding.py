@@ -78,7 +78,7 @@ class _Run:
         self._bad_from: int | None = None  # the first picture whose packet came incomplete
         self._broken = False  # there was damage anywhere
         self._too_late = False
-        self._may_skip = _leaves_out_only_unreferred(self._context)
+        self._may_skip = not source.interlaced and _leaves_out_only_unreferred(self._context)
 
     def work(self, aim: int) -> None:
         """Serve ticks until another seek is less work, or all are served."""
@@ -190,13 +190,11 @@ class _Run:
 
 
 def _leaves_out_only_unreferred(context: Any) -> bool:
-    """Whether ``skip_frame = "NONREF"`` is safe: H.264, and HEVC in one temporal layer, in whole frames.
+    """Whether ``skip_frame = "NONREF"`` is safe: H.264, and HEVC in one temporal layer.
 
-    With several temporal layers, HEVC's "non-reference" pictures may be referred to from the layers above. A packet
-    of interlaced video may hold one field, which is half a picture.
+    With several temporal layers, HEVC's "non-reference" pictures may be referred to from the layers above. (Nor is it
+    safe where pictures are interlaced, whatever the codec: a packet may hold one field, half a picture.)
     """
-    if context.field_order > 1:  # 0 is unknown, 1 is progressive
-        return False
     name = context.codec.canonical_name
     extra = context.extradata or b""
     if name == "hevc":

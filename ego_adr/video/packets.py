@@ -25,6 +25,7 @@ class PacketSource:
         base: seconds of one tick.
         step: ticks for which one picture is usually shown.
         first: the tick of the first picture, set by the reader once it is known.
+        interlaced: pictures are stored as fields; set by the reader too.
     """
 
     def __init__(self, path: str) -> None:
@@ -36,6 +37,7 @@ class PacketSource:
         rate = self.stream.average_rate or self.stream.guessed_rate or 30
         self.step = max(1, round(1 / rate / self.base))
         self.first: int = 0
+        self.interlaced = False
         self._longest_run: int = max(1, round(1 / self.base))
         self._shift: int = 0
 

@@ -123,6 +123,7 @@ class VideoReader:
                         f"{self.path}: the pictures carry no times. Put them into a container that has times, for "
                         "example: ffmpeg -i FILE -c copy out.mp4"
                     )
+                source.interlaced = frame.interlaced_frame
                 return int(frame.pts)
         raise VideoError(f"{self.path}: not one picture of the video can be decoded. Get the file again.")
 
