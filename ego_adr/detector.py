@@ -158,7 +158,10 @@ class EgoADR:
         name, reason = self.choose_route()
         cases = [Case(query=query) for query in queries]
         kit = self.kit()
+        notice = getattr(self.model, "notice", None)
         for case in cases:
+            if notice:
+                case.warn(f"model: {notice}")
             if not case.query.action.strip():
                 case.fail("input", "the action is empty: say in words which step is in question.")
         find_route(name).run([case for case in cases if case.open], kit)

@@ -384,3 +384,9 @@ def test_prose_is_cut_by_the_model_on_the_deep_route_once_for_all_queries() -> N
     assert [d.step for d in found] == ["whisk the eggs with a fork"] * 2
     assert sum("JSON" in request.prompt for request in model.requests) == 1
     assert "objects: eggs, fork" in next(r.prompt for r in model.requests if "number of the step" in r.prompt)
+
+
+def test_what_a_model_says_of_itself_stands_on_every_result() -> None:
+    ego, model = detector()
+    model.notice = "a toy"  # type: ignore[attr-defined]
+    assert "model: a toy" in ego.detect(clip(), PROCEDURE, "whisk").warnings

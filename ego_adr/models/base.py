@@ -20,7 +20,7 @@ class VideoLLM(Protocol):
 
     Optional attributes a backend may have: ``fingerprint`` (str: changes whenever its answers could),
     ``batch_size`` (int: how many requests it likes at once), ``prompts`` (path of a folder of prompt
-    overrides that came with the checkpoint).
+    overrides that came with the checkpoint), ``notice`` (str: what users of it should know; every result repeats it).
     """
 
     @property

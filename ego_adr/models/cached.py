@@ -70,6 +70,10 @@ class CachedModel:
         return getattr(self.model, "batch_size", None)
 
     @property
+    def notice(self) -> str | None:
+        return getattr(self.model, "notice", None)
+
+    @property
     def prompts(self) -> Any:
         return getattr(self.model, "prompts", None)
 

@@ -196,7 +196,13 @@ def _assemble(
     )
     prompts = folder / "prompts" if folder is not None and (folder / "prompts").is_dir() else None
     return TransformersModel(
-        model, builder, name=name, fingerprint=fingerprint, prompts=prompts, batch_size=batch_size
+        model,
+        builder,
+        name=name,
+        fingerprint=fingerprint,
+        prompts=prompts,
+        notice=_notice(folder),
+        batch_size=batch_size,
     )
 
 
@@ -332,3 +338,9 @@ def _load_error(where: str, exc: Exception) -> ModelError:
 def _shown(name: str | PathLike[str]) -> str:
     text = fspath(name)
     return Path(text).name if Path(text).expanduser().exists() else text
+
+
+def _notice(folder: Path | None) -> str | None:
+    """What a checkpoint says of itself in ``notice.txt``: a sentence that every result with it repeats."""
+    path = None if folder is None else folder / "notice.txt"
+    return " ".join(path.read_text(encoding="utf-8").split()) if path is not None and path.is_file() else None

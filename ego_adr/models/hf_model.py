@@ -38,6 +38,7 @@ class TransformersModel:
         name: shown in results.
         fingerprint: a text that changes whenever its answers could; None when that cannot be known.
         prompts: a folder of prompt overrides that came with the checkpoint.
+        notice: what the checkpoint says of itself; every result repeats it.
         batch_size: requests a batch.
 
     Decoding is greedy. Out of memory: the batch is halved, a request that does not fit alone is asked with
@@ -52,6 +53,7 @@ class TransformersModel:
         name: str,
         fingerprint: str | None = None,
         prompts: Path | None = None,
+        notice: str | None = None,
         batch_size: int = 8,
     ) -> None:
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
@@ -61,6 +63,7 @@ class TransformersModel:
         self.builder = builder
         self.fingerprint = fingerprint
         self.prompts = prompts
+        self.notice = notice
         self.batch_size = batch_size
         self._fits = batch_size  # with pictures; lowered when memory was short
         self._shared_prompt: dict[Form, bool] = {}
