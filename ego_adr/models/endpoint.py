@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ego_adr.errors import InputError, ModelError, ModelNotFoundError
@@ -26,6 +27,7 @@ from ego_adr.models.endpoint_answers import (
 from ego_adr.models.endpoint_payload import ANSWER_FIELD, TOP_LOGPROBS, build_payload, choice_fields
 from ego_adr.models.endpoint_scores import score_choices
 from ego_adr.models.endpoint_wire import OPENAI_URL, GaveUpError, RefusedError, Wire
+from ego_adr.resources import checkpoint_folder
 from ego_adr.types import ChoiceScore, Failure, Reply, Request
 
 if TYPE_CHECKING:
@@ -152,6 +154,13 @@ class EndpointModel:
     @property
     def name(self) -> str:
         return self._label or f"{self.base_url}#{self.model}"
+
+    @property
+    def prompts(self) -> Path | None:
+        """The prompts that came with the checkpoint, where the server's model is one that lies on this machine too."""
+        folder = checkpoint_folder(self.model) or Path(self.model)
+        place = folder / "prompts"
+        return place if folder.is_absolute() and place.is_dir() else None
 
     @property
     def fingerprint(self) -> str:

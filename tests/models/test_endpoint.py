@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -672,3 +673,12 @@ def test_a_prompt_that_the_server_cut_is_told(server: Server, load: Any) -> None
     reply = ask(load(), prompt="word " * 500)
     assert any("num_ctx" in note for note in reply.notes)
     assert not ask(load(), prompt="short").notes
+
+
+def test_prompts_that_came_with_a_checkpoint_are_used_where_it_lies_on_this_machine(
+    server: Server, load: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "prompts").mkdir()
+    assert load(f"{server.url}#{tmp_path}").prompts == tmp_path / "prompts"
+    assert load(f"{server.url}#some/model").prompts is None
+    assert load().prompts is None
