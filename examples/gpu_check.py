@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # tiny_checkpoint lies beside this file
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for the tiny checkpoints beside this file
 
-from tiny_checkpoint import build, qwen2_5_vl
+from examples.tiny_checkpoint import build, qwen2_5_vl
 
 from ego_adr import Clip, EgoADR, Frame, Query, Request, load_model
 from ego_adr.tabletop.episodes import demo_episode
