@@ -36,6 +36,7 @@ from ego_adr.errors import InputError
 
 if TYPE_CHECKING:
     from ego_adr.benchmarks.samples import Sample
+    from ego_adr.evaluation.history import RecordingHistory
     from ego_adr.evaluation.metrics import Score
     from ego_adr.evaluation.predictions import Predictions
     from ego_adr.taxonomies import Taxonomy
@@ -81,6 +82,20 @@ def evaluate(
         list[str] | None,
         typer.Option("--judge", help="Open-end: a text model that scores the answers; give two."),
     ] = None,
+    with_history: Annotated[
+        bool,
+        typer.Option(
+            "--with-history",
+            help="Join the earlier steps of the recording (words and times) to each verdict.",
+        ),
+    ] = False,
+    graphs: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --with-history: a folder of task graphs (mugcake.json for the task Mug Cake), in place of the "
+            "order that the procedures' texts show."
+        ),
+    ] = None,
     tent_times: TentTimes = "published",
     batch_size: Annotated[int | None, typer.Option(min=1, help="Requests a batch.")] = None,
     chunk: Annotated[int, typer.Option(min=1, help="Samples between two writes to disk.")] = 32,
@@ -97,6 +112,8 @@ def evaluate(
         from ego_adr.evaluation.runner import parse_shard
         from ego_adr.evaluation.running import RunPlan
 
+        if graphs is not None and not with_history:
+            raise InputError("--graphs goes with --with-history: it says in which order steps belong.")
         wanted = listed(routes)
         options = {
             "frames": frames,
@@ -116,6 +133,8 @@ def evaluate(
             benchmark, data, videos, datasets, procedures, taxonomy, tent_times, prompts, narrations
         )
         part = parse_shard(shard) if shard is not None else None
+        # Made of all samples: the history of one is the same whatever limit or shard is run.
+        history = _history(samples, graphs, known, prompts) if with_history else None
         _run(
             plans,
             samples,
@@ -130,6 +149,7 @@ def evaluate(
             report=report,
             narrations=narrations,
             tent_times=tent_times,
+            history=history,
             limit=limit,
             seed=seed,
             shard=part,
@@ -280,6 +300,18 @@ def _samples(
     return samples, known
 
 
+def _history(
+    samples: list[Sample], graphs: Path | None, taxonomy: Taxonomy, prompts: Path | None
+) -> RecordingHistory:
+    from ego_adr.evaluation.history import RecordingHistory
+    from ego_adr.prompting import PromptLibrary
+
+    found = RecordingHistory.of(samples, graphs=graphs, taxonomy=taxonomy, prompts=PromptLibrary(prompts))
+    for text in found.notes:
+        console.note(text)
+    return found
+
+
 def _run(
     plans: Any,
     samples: list[Sample],
@@ -316,6 +348,8 @@ def _run(
     for result in results:
         counts = ", ".join(f"{count:,} {status}" for status, count in result.statuses.items())
         console.note(f"{result.folder}: {result.before:,} done before, {result.done:,} now; {counts}")
+        if how.get("history") is not None:
+            console.note(f"{result.folder}: the history changed {result.relabelled:,} labels")
     folders = [result.folder for result in results]
     open_end = any(sample.shown.question is not None for sample in samples)
     if open_end and judges:

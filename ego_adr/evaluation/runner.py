@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ego_adr.benchmarks.narrations import Narrations
 from ego_adr.benchmarks.samples import Sample
@@ -18,6 +18,9 @@ from ego_adr.evaluation.results import LOG_NAME, LogWriter, alone_in, line_statu
 from ego_adr.models.base import fingerprint
 from ego_adr.prompting import PromptLibrary
 from ego_adr.types import Detection, Failure, Query
+
+if TYPE_CHECKING:
+    from ego_adr.evaluation.history import RecordingHistory
 
 __all__ = [
     "MANIFEST",
@@ -54,6 +57,7 @@ class RunResult:
         done: of them done now.
         statuses: status -> lines, over all of the run.
         mended: what was put right in the log before it went on.
+        relabelled: labels that the recordings' history changed, over all of the run.
     """
 
     folder: Path
@@ -62,6 +66,7 @@ class RunResult:
     done: int
     statuses: Mapping[str, int]
     mended: tuple[str, ...] = field(default=())
+    relabelled: int = 0
 
 
 def choose_samples(samples: Sequence[Sample], limit: int | None = None, seed: int = 0) -> list[Sample]:
@@ -126,6 +131,7 @@ def evaluate(
     *,
     name: str | None = None,
     narrations: Narrations | None = None,
+    history: RecordingHistory | None = None,
     settings: Mapping[str, Any] | None = None,
     limit: int | None = None,
     seed: int = 0,
@@ -146,6 +152,9 @@ def evaluate(
         out: the folder of this run.
         name: shown in tables and reports; default the folder's name.
         narrations: replace the model's own. A sample without one needs its video.
+        history: joins the earlier steps of its recording to each clip's verdict; made of all samples, so that it is
+            the same for every limit and shard. A line then says in ``clip_status`` and ``clip_prediction`` what the
+            clip alone gave, and the detection's warnings say why a label was changed.
         settings: kept in ``run.json`` beside what the detector tells of itself.
         limit, seed: see `choose_samples`.
         shard: (part, of how many), parts count from 1.
@@ -171,6 +180,7 @@ def evaluate(
         "name": name or folder.name,
         **describe_detector(detector),
         **(settings or {}),
+        **(history.settings() if history is not None else {}),
         "limit": limit,
         "seed": seed,
         "shard": None if shard is None else f"{shard[0]}/{shard[1]}",
@@ -183,16 +193,25 @@ def evaluate(
         todo = [sample for sample in ordered if sample.id in waiting]
         before = len(ordered) - len(todo)
         statuses = {name: line_status(line) for name, line in log.lines.items()}
+        relabelled = {name: _relabelled(line) for name, line in log.lines.items()}
         if progress is not None:
             progress(before, len(ordered))
         with LogWriter(folder / LOG_NAME) as writer:
             done = 0
             for part in _parts(todo, chunk):
-                found = _ask(part, detector, narrations)
-                writer.write(
-                    [result_line(sample, detection) for sample, detection in zip(part, found, strict=True)]
-                )
-                statuses.update({s.id: d.status for s, d in zip(part, found, strict=True)})
+                alone = _ask(part, detector, narrations)
+                found = alone
+                if history is not None:
+                    found = [history.join(sample, clip) for sample, clip in zip(part, alone, strict=True)]
+                lines = [
+                    result_line(sample, detection) for sample, detection in zip(part, found, strict=True)
+                ]
+                if history is not None:
+                    for line, clip in zip(lines, alone, strict=True):
+                        line |= {"clip_status": clip.status, "clip_prediction": clip.label}
+                writer.write(lines)
+                statuses.update({line["id"]: line["status"] for line in lines})
+                relabelled.update({line["id"]: _relabelled(line) for line in lines})
                 done += len(part)
                 if progress is not None:
                     progress(before + done, len(ordered))
@@ -200,7 +219,8 @@ def evaluate(
         mend_log(folder / LOG_NAME)
     mended = [*log.broken, *([f"{log.repeated} repeated lines"] if log.repeated else [])]
     counts = {status: list(statuses.values()).count(status) for status in ("ok", "unparsed", "failed")}
-    return RunResult(folder, len(ordered), before, done, counts, tuple(mended))
+    changed = sum(relabelled.values())
+    return RunResult(folder, len(ordered), before, done, counts, tuple(mended), changed)
 
 
 def result_line(sample: Sample, detection: Detection) -> dict[str, Any]:
@@ -265,6 +285,11 @@ def _ask(part: Sequence[Sample], detector: Detector, narrations: Narrations | No
     for place, answer in zip(asked, answers, strict=True):
         found[place] = answer
     return [detection for detection in found if detection is not None]
+
+
+def _relabelled(line: Mapping[str, Any]) -> bool:
+    """Whether the history changed the label that the clip alone gave."""
+    return "clip_prediction" in line and line["clip_prediction"] != line.get("prediction")
 
 
 def _missing(sample: Sample, query: Query, narrations: Narrations | None) -> Failure | None:

@@ -69,7 +69,8 @@ def run_plans(
         narrations: a file that replaces the models' narrations.
         settings: kept with every run.
         started: called before each run with its name and detector.
-        how: arguments of `evaluate` (``limit``, ``seed``, ``shard``, ``resume``, ``retry_failed``, ``chunk``).
+        how: arguments of `evaluate` (``history``, ``limit``, ``seed``, ``shard``, ``resume``, ``retry_failed``,
+            ``chunk``).
 
     Raises:
         DataError: when two plans share a folder.
