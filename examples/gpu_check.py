@@ -23,10 +23,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for the tiny checkpoints beside this file
 
-from examples.tiny_checkpoint import build, qwen2_5_vl
-
 from ego_adr import Clip, EgoADR, Frame, Query, Request, load_model
 from ego_adr.tabletop.episodes import demo_episode
+from examples.tiny_checkpoint import build, qwen2_5_vl
 
 Row = tuple[str, str, str]
 
