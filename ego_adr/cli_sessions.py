@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,20 +13,47 @@ from ego_adr.cli_options import Json, Prompts
 from ego_adr.errors import InputError
 
 if TYPE_CHECKING:
+    from ego_adr.detector import EgoADR
+    from ego_adr.session import WhatIf
     from ego_adr.types import ProcedureBank
 
 __all__ = ["add_session_commands"]
+
+#: What a log in a folder of examples ends in.
+LOG_ENDINGS = (".csv", ".json", ".jsonl", ".tsv")
 
 Procedure = Annotated[str, typer.Option("--procedure", "-p", help="The procedure: a file, or its text.")]
 Order = Annotated[
     str,
     typer.Option(
         "--graph",
-        help="Which step needs which: text (from the steps' words) | chain | none | given (the bank's own edges) | "
-        "the path of a task graph (JSON).",
+        help="Which step needs which: text (from the steps' words) | model (--model writes it) | chain | none | "
+        "given (the bank's own edges) | the path of a task graph (JSON).",
     ),
 ]
-ModelName = Annotated[str, typer.Option("--model", "-m", help="As in `ego-adr detect`; it narrates.")]
+ModelName = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        help="As in `ego-adr detect`; it narrates, and with --graph model it orders the steps.",
+    ),
+]
+Examples = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--examples",
+        help="A log of an error-free recording, or a folder of them: what it contradicts is no need. Several times "
+        "for several.",
+    ),
+]
+NoHeatLast = Annotated[
+    bool,
+    typer.Option(
+        "--no-heat-last",
+        help="With --graph text: a pan may be heated before what goes into it was made ready.",
+    ),
+]
 Window = Annotated[float, typer.Option(help="Seconds a window.")]
 
 
@@ -50,7 +77,17 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
         window: Window = 10.0,
         model: ModelName = "tabletop",
         graph: Order = "text",
+        examples: Examples = None,
+        no_heat_last: NoHeatLast = False,
         online: Annotated[bool, typer.Option(help="Only what a live assistant could know.")] = False,
+        whatif: Annotated[
+            str | None,
+            typer.Option(
+                "--whatif",
+                help="A step, by its number (from 1) or its words: which steps lose their ground without it? Needs "
+                "no recording.",
+            ),
+        ] = None,
         svg: Annotated[Path | None, typer.Option(help="Write the timeline as SVG.")] = None,
         prompts: Prompts = None,
         as_json: Json = False,
@@ -60,34 +97,48 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
             from ego_adr.session import Session, read_log
             from ego_adr.timeline import timeline_svg, timeline_table
 
-            bank = _ordered(read(procedure), graph)
-            notes: tuple[str, ...] = ()
-            if (log is None) == (video is None):
+            if (log is not None and video is not None) or (log is None and video is None and whatif is None):
                 raise InputError("give either a recording to narrate, or --log with what happened.")
+            written = read(procedure)  # what is wrong with it is said before a model is loaded
+            detector = None
+            if video is not None or graph == "model":
+                from ego_adr.detector import EgoADR
+
+                detector = EgoADR(model, route="deep", prompts=prompts)
+            bank = _ordered(written, graph, detector, examples, heat_last=not no_heat_last)
+            if log is None and video is None:
+                _show_bare_whatif(bank, str(whatif), as_json)
+                return
+            notes: tuple[str, ...] = ()
             if log is not None:
                 events = read_log(log)
             else:
-                from ego_adr.detector import EgoADR
                 from ego_adr.sessions.windows import log_windows
 
+                assert detector is not None
                 with console.stage_progress() as progress:
-                    detector = EgoADR(model, route="deep", prompts=prompts, progress=progress)
+                    detector.progress = progress
                     seen = log_windows(detector, str(video), bank, window=window)
                 events, notes = list(seen.events), seen.notes
-            report = Session(bank, events).verdicts(online=online)
+            recording = Session(bank, events)
+            report = recording.verdicts(online=online)
+            asked = None if whatif is None else recording.whatif(omit=_step(whatif))
             for text in (*notes, *report.notes):
                 console.note(f"note: {text}")
             if svg is not None:
                 svg.write_text(timeline_svg(report), encoding="utf-8")
                 console.note(f"timeline written to {svg}")
             if as_json:
-                console.print_json(report.model_dump(mode="json"))
+                more = {} if asked is None else {"whatif": asked.model_dump(mode="json")}
+                console.print_json({**report.model_dump(mode="json"), **more})
                 return
             console.out().print(timeline_table(report, width=max(60, console.out().width)))
             for verdict in report.verdicts:
                 console.out().print(f"{verdict.label}: {verdict.evidence}", markup=False)
             if not report.verdicts:
                 console.out().print("nothing is out of order and nothing is missing", markup=False)
+            if asked is not None:
+                _show_whatif(bank, asked)
 
     @app.command()
     def watch(
@@ -100,6 +151,8 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
         ] = None,
         model: ModelName = "tabletop",
         graph: Order = "text",
+        examples: Examples = None,
+        no_heat_last: NoHeatLast = False,
         prompts: Prompts = None,
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
     ) -> None:
@@ -109,8 +162,9 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
             from ego_adr.sessions.streams import stream_windows
             from ego_adr.sessions.windows import watch as watch_clips
 
-            bank = _ordered(read(procedure), graph)
+            written = read(procedure)
             detector = EgoADR(model, route="deep", prompts=prompts)
+            bank = _ordered(written, graph, detector, examples, heat_last=not no_heat_last)
             clips = stream_windows(source, window=window, frames=detector.settings.frames, speed=speed)
             for line in watch_clips(detector, clips, bank, window=window):
                 if as_json:
@@ -123,6 +177,10 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
     def graph(
         procedure: Annotated[str, typer.Argument(help="The procedure: a file, or its text.")],
         order: Order = "text",
+        model: ModelName = "tabletop",
+        examples: Examples = None,
+        no_heat_last: NoHeatLast = False,
+        prompts: Prompts = None,
         svg: Annotated[Path | None, typer.Option(help="Write the graph as SVG.")] = None,
         dot: Annotated[Path | None, typer.Option(help="Write the graph for Graphviz.")] = None,
         as_json: Json = False,
@@ -131,7 +189,13 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
         with console.report_errors(as_json):
             from ego_adr.timeline import graph_dot, graph_svg, graph_table
 
-            bank = _ordered(read(procedure), order)
+            written = read(procedure)
+            detector = None
+            if order == "model":
+                from ego_adr.detector import EgoADR
+
+                detector = EgoADR(model, prompts=prompts)
+            bank = _ordered(written, order, detector, examples, heat_last=not no_heat_last)
             for path, draw in ((svg, graph_svg), (dot, graph_dot)):
                 if path is not None:
                     path.write_text(draw(bank), encoding="utf-8")
@@ -144,21 +208,95 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
                 console.out().print(graph_table(bank))
 
 
-def _ordered(bank: ProcedureBank, graph: str) -> ProcedureBank:
+def _ordered(
+    bank: ProcedureBank,
+    graph: str,
+    detector: EgoADR | None,
+    examples: list[Path] | None,
+    *,
+    heat_last: bool,
+) -> ProcedureBank:
     """The bank with the order that was asked for; edges that a bank brings itself are kept with ``text``."""
     from ego_adr.procedure import ordering
-    from ego_adr.procedure.ordering_files import attach_task_graph
 
-    if graph == "given" or (graph == "text" and bank.edges):
-        return bank
-    makers: dict[str, Callable[[ProcedureBank], Any]] = {
-        "text": ordering.order_from_text,
+    if not heat_last and graph != "text":
+        raise InputError("--no-heat-last goes with --graph text; other graphs know no such convention.")
+    makers: dict[str, Callable[[ProcedureBank], ProcedureBank]] = {
+        "text": lambda one: one if one.edges else ordering.order_from_text(one, heat_last=heat_last),
+        "given": lambda one: one,
         "chain": ordering.written_chain,
         "none": lambda one: one.model_copy(update={"edges": ()}),
     }
-    if graph in makers:
-        made: ProcedureBank = makers[graph](bank)
-        return made
-    if not Path(graph).is_file():
-        raise InputError(f"--graph {graph!r}: say text, chain, none, given, or the path of a task graph.")
-    return attach_task_graph(bank, graph)
+    if graph == "model":
+        assert detector is not None
+        made = ordering.order_with_model(bank, detector.model, prompts=detector.prompts)
+    elif graph in makers:
+        made = makers[graph](bank)
+    elif Path(graph).is_file():
+        made = ordering.attach_task_graph(bank, graph)
+    else:
+        raise InputError(
+            f"--graph {graph!r}: say text, model, chain, none, given, or the path of a task graph."
+        )
+    return ordering.drop_contradicted(made, [_example(made, path) for path in _logs(examples or [])])
+
+
+def _logs(places: list[Path]) -> list[Path]:
+    """The logs themselves, those of folders in order of their names."""
+    found: list[Path] = []
+    for place in places:
+        if not place.is_dir():
+            found.append(place)
+            continue
+        inside = sorted(path for path in place.iterdir() if path.suffix.casefold() in LOG_ENDINGS)
+        if not inside:
+            raise InputError(f"--examples {place}: the folder holds no log ({', '.join(LOG_ENDINGS)}).")
+        found += inside
+    return found
+
+
+def _example(bank: ProcedureBank, path: Path) -> list[tuple[int, float, float]]:
+    """An error-free log as (step, start, end).
+
+    Raises:
+        InputError: when nothing in it is a step of the procedure.
+    """
+    from ego_adr.session import Session, read_log
+
+    events = Session(bank, read_log(path)).events
+    known = [(event.step, event.start, event.end) for event in events if event.step is not None]
+    if not known:
+        raise InputError(f"--examples {path}: nothing in it is a step of this procedure.")
+    return known
+
+
+def _step(given: str) -> int | str:
+    """A step as a person names it: its number, counted from 1 as in every table, or its words."""
+    text = given.strip()
+    return int(text) - 1 if text.isascii() and text.isdigit() else text
+
+
+def _show_bare_whatif(bank: ProcedureBank, given: str, as_json: bool) -> None:
+    """What a step carries, without a recording."""
+    from ego_adr.session import Session
+
+    asked = Session(bank, []).whatif(omit=_step(given))
+    for text in bank.notes:
+        console.note(f"note: {text}")
+    if as_json:
+        console.print_json({"whatif": asked.model_dump(mode="json")})
+    else:
+        _show_whatif(bank, asked)
+
+
+def _show_whatif(bank: ProcedureBank, asked: WhatIf) -> None:
+    omitted = bank.steps[asked.omitted]
+    out = console.out()
+    if not asked.lost:
+        out.print(f"without step {omitted.number} ({omitted.text}) no step loses its ground", markup=False)
+        return
+    out.print(
+        f"without step {omitted.number} ({omitted.text}) {len(asked.lost)} lose their ground:", markup=False
+    )
+    for step, why in zip(asked.lost, asked.explanation, strict=True):
+        out.print(f"  {why}{'; it was done' if step in asked.done else ''}", markup=False)
