@@ -262,7 +262,9 @@ def _ask(part: Sequence[Sample], detector: Detector, narrations: Narrations | No
     found: list[Detection | None] = [None] * len(part)
     for place, sample in enumerate(part):
         query = sample.query(narrations.of(sample) if narrations is not None else None)
-        failure = sample.problem or _missing(sample, query, narrations)
+        # An agent opens the files itself, where it runs.
+        elsewhere = getattr(detector, "opens_videos_itself", False)
+        failure = sample.problem or (None if elsewhere else _missing(sample, query, narrations))
         if failure is None:
             queries.append(query)
             asked.append(place)

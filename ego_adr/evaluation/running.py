@@ -88,14 +88,7 @@ def run_plans(
             models.clear()  # one model at a time: two may not fit into memory together
             models[plan.model] = load_model(plan.model)
         options = dict(plan.options)
-        if options.get("black_image") == AUTO:
-            # Asked of the probe: only a model that cannot be asked without pictures gets a black one.
-            options["black_image"] = False
-            probed = EgoADR(models[plan.model], **options).probe()
-            options["black_image"] = not probed.supports_text_only
-        detector: Any = EgoADR(models[plan.model], **options)
-        if open_end:
-            detector = OpenEndAnswerer(detector, samples)
+        detector = _detector(models[plan.model], options, samples if open_end else None)
         if started is not None:
             started(plan.name, detector)
         extra = {name: _plain(value) for name, value in options.items() if name not in _NO_SETTINGS}
@@ -112,6 +105,20 @@ def run_plans(
             )
         )
     return found
+
+
+def _detector(model: Any, options: dict[str, Any], questions: Sequence[Sample] | None) -> Any:
+    """What is asked: a model on a route, or an agent as a whole (it has a route of its own)."""
+    if hasattr(model, "answerer"):
+        options.clear()
+        return model if questions is None else model.answerer(questions)
+    if options.get("black_image") == AUTO:
+        # Asked of the probe: only a model that cannot be asked without pictures gets a black one.
+        options["black_image"] = False
+        probed = EgoADR(model, **options).probe()
+        options["black_image"] = not probed.supports_text_only
+    detector = EgoADR(model, **options)
+    return detector if questions is None else OpenEndAnswerer(detector, questions)
 
 
 def ablation_plans(
