@@ -74,6 +74,9 @@ def compare(
         int, typer.Option(min=0, help="For how many samples the clip is opened and shown.")
     ] = 200,
     paper_counting: PaperCounting = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="Show the paper's own tables below, marked as published.")
+    ] = False,
     resamples: Resamples = 2000,
     as_json: Json = False,
 ) -> None:
@@ -90,9 +93,16 @@ def compare(
                 [run for run, _ in scored], out, taxonomy, pictures, paper_counting, resamples
             )
         if as_json:
-            console.print_json(all_as_json(scored, open_end, pairs) | {"report": written and str(written)})
+            found = all_as_json(scored, open_end, pairs) | {"report": written and str(written)}
+            console.print_json(found | (_published_json() if published else {}))
         else:
             show_all(scored, open_end, pairs)
+            if published:
+                from ego_adr.evaluation.published import published_figures
+                from ego_adr.evaluation.showing import show_published
+
+                runs_shown = [(run.name, one) for run, one in scored]
+                show_published(published_figures(), read_taxonomy(taxonomy), runs_shown, console.out())
             if written is not None:
                 console.note(f"report: {written}")
 
@@ -192,6 +202,12 @@ def _scored(
             raise
         samples = load_samples(benchmark, data=data, taxonomy=known)
         return score_runs(paths, known, samples=samples, **how)  # type: ignore[arg-type]
+
+
+def _published_json() -> dict[str, Any]:
+    from ego_adr.evaluation.published import published_figures
+
+    return {"published": published_figures().model_dump(mode="json", exclude_none=True)}
 
 
 def _write_samples(samples: list[Sample], path: Path) -> None:

@@ -8,8 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ego_adr.evaluation.metrics import Rates, Score
+from ego_adr.evaluation.published import Published, PublishedTable
+from ego_adr.taxonomies import Taxonomy
 
-__all__ = ["RunScore", "Table", "comparison_table", "percent", "short_names"]
+__all__ = [
+    "RunScore",
+    "Table",
+    "comparison_table",
+    "other_rows",
+    "percent",
+    "published_table",
+    "short_names",
+]
 
 #: Words that say nothing in an abbreviation.
 _SMALL = {"and", "or", "of", "the"}
@@ -34,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Headings, and rows of (name, kind, cells); ``kind`` is ``run`` or ``blind``."""
+    """Headings, and rows of (name, kind, cells); ``kind`` is ``run``, ``blind`` or ``published``."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str, str, tuple[Cell, ...]], ...]
@@ -111,6 +121,46 @@ def comparison_table(runs: Sequence[RunScore], *, blind: bool = True) -> Table:
         **{short[label]: f"accuracy over the rows of {label!r}" for label in labels},
     }
     return Table((*headings, *(short[label] for label in labels), *costs), tuple(rows), meanings)
+
+
+def published_table(table: PublishedTable, taxonomy: Taxonomy) -> Table:
+    """A published table with the headings of `comparison_table`; columns of which it says nothing are left out."""
+    short = short_names(list(taxonomy.names))
+    names = [
+        label.name if label is not None else key for key in table.labels for label in [taxonomy.find(key)]
+    ]
+    figures: list[tuple[str, list[Cell]]] = []
+    for heading, name, form in (
+        ("Frames", "frames", "d"),
+        ("Acc", "accuracy", ".1f"),
+        ("Pre", "precision", ".1f"),
+        ("Rec", "recall", ".1f"),
+        ("F1", "f1", ".1f"),
+        ("TP", "tp", "d"),
+    ):
+        values = [getattr(row, name) for row in table.figures]
+        if any(value is not None for value in values):
+            figures.append(
+                (heading, [Cell("–" if value is None else format(value, form)) for value in values])
+            )
+    for place, label in enumerate(names):
+        cells = [Cell(f"{row.labels[place]:.1f}" if row.labels else "–") for row in table.figures]
+        figures.append((short.get(label, label), cells))
+    rows = [
+        (row.method, "published", tuple(cells[number] for _, cells in figures))
+        for number, row in enumerate(table.figures)
+    ]
+    meanings = {short.get(label, label): f"accuracy over the rows of {label!r}" for label in names}
+    return Table(tuple(heading for heading, _ in figures), tuple(rows), meanings)
+
+
+def other_rows(runs: Sequence[tuple[str, Score]], published: Published) -> list[str]:
+    """For each run of other rows than the published figures: that the two cannot be compared as they stand."""
+    return [
+        f"{name}: {score.rates.rows:,} rows; the published figures are of {published.rows:,}, so they are no comparison"
+        for name, score in runs
+        if score.rates.rows != published.rows
+    ]
 
 
 def _rate_cells(rates: Rates, intervals: Mapping[str, tuple[float, float]]) -> list[Cell]:

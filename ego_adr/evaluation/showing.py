@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ego_adr.evaluation.comparing import RunScore, comparison_table
+from ego_adr.evaluation.comparing import RunScore, comparison_table, other_rows, published_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from ego_adr.evaluation.metrics import Score
     from ego_adr.evaluation.open_scores import OpenScore
     from ego_adr.evaluation.paired import PairedScore
+    from ego_adr.evaluation.published import Published
+    from ego_adr.taxonomies import Taxonomy
 
-__all__ = ["show_agreement", "show_data", "show_open", "show_pairs", "show_scores"]
+__all__ = ["show_agreement", "show_data", "show_open", "show_pairs", "show_published", "show_scores"]
 
 #: So many lines of a list are shown; the JSON has them all.
 _SHOWN = 10
@@ -74,6 +76,36 @@ def show_scores(scored: Sequence[tuple[str, Score]], console: Console) -> None:
                 _plain(part), f"{rates.rows:,}", *("–" if v is None else f"{100 * v:.1f}" for v in figures)
             )
         console.print(table)
+
+
+def show_published(
+    published: Published, taxonomy: Taxonomy, scored: Sequence[tuple[str, Score]], console: Console
+) -> None:
+    """The published tables, apart from the runs and named as what they are."""
+    for table in published.tables:
+        found = published_table(table, taxonomy)
+        cut = len(found.headings) - len(table.labels)
+        said = f"Published, not measured here: {published.source}, table {table.number}"
+        # In two parts, as the runs above: one would leave no room for the names on a narrow terminal.
+        for title, columns in (
+            (f"{said}, {table.title} (percent)", range(cut)),
+            (f"{said}, accuracy by label (percent)", [0, *range(cut, len(found.headings))]),
+        ):
+            if len(columns) == 1:
+                continue
+            shown = _table(title, ["Method", *(found.headings[n] for n in columns)])
+            for name, _, cells in found.rows:
+                if all(cells[n].text == "–" for n in columns):
+                    continue
+                shown.add_row(_plain(name), *(cells[n].text for n in columns), style="dim")
+            console.print(shown)
+    console.print(
+        f"Published figures are those of the paper's authors, over all {published.rows:,} rows, by their own counting "
+        "(--paper-counting).",
+        style="dim",
+    )
+    for line in other_rows(scored, published):
+        console.print(line, markup=False, style="yellow")
 
 
 def show_pairs(pairs: Sequence[PairedScore], console: Console) -> None:
