@@ -1,10 +1,11 @@
 """What do the earlier steps of a recording tell, when the clips tell nothing? EgoErrorVQA's CaptainCook4D rows.
 
-    python examples/history_gain.py --data DIR [--graphs DIR/captaincook4d/task_graphs] [--datasets captaincook4d]
+    python examples/history_gain.py --data DIR [--graphs DIR/captaincook4d/task_graphs] [--recordings FILE]
 
 Every clip is said to be correct, by a model that looks at nothing; what is found is found by the join alone. Without
 --graphs the order is read from the procedures' texts. With --graphs the rows of tasks that have a graph are also
-scored by themselves, for no other row can change.
+scored by themselves, for no other row can change. The rows are a few of each recording's steps; --recordings takes
+the words and times of all of them from CaptainCook4D's own annotations (never their tags).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ego_adr.evaluation.metrics import score_outcomes
 from ego_adr.evaluation.predictions import read_predictions
 from ego_adr.evaluation.runner import evaluate
 from ego_adr.models.scripted import ScriptedModel
+from ego_adr.sessions.captaincook4d import read_recordings
 from ego_adr.taxonomies import Taxonomy
 
 
@@ -75,11 +77,17 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--graphs", type=Path, help="a folder of task graphs")
     parser.add_argument("--datasets", default="captaincook4d", help="by commas")
+    parser.add_argument(
+        "--recordings", type=Path, help="CaptainCook4D's annotations of whole recordings (JSON)"
+    )
     given = parser.parse_args()
     try:
         taxonomy = Taxonomy.load()
         samples = load_samples("egoerrorvqa", data=given.data, datasets=given.datasets.split(","))
-        history = RecordingHistory.of(samples, graphs=given.graphs, taxonomy=taxonomy)
+        logs = None
+        if given.recordings is not None:
+            logs = {f"captaincook4d/{r.id}": r.events for r in read_recordings(given.recordings)}
+        history = RecordingHistory.of(samples, graphs=given.graphs, logs=logs, taxonomy=taxonomy)
         for note in history.notes:
             print(note)
         print(

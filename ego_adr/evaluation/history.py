@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -23,7 +23,7 @@ from ego_adr.procedure.ordering import order_from_text, read_task_graph
 from ego_adr.prompting import PromptLibrary
 from ego_adr.sessions.captaincook4d import graph_file
 from ego_adr.sessions.joining import join_with_history
-from ego_adr.sessions.logs import StepEvent
+from ego_adr.sessions.logs import LogEntry, StepEvent, as_events
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Detection, ProcedureBank
 
@@ -39,6 +39,7 @@ class RecordingHistory:
 
     Attributes:
         events: (video, procedure) -> words and times of the steps that have a time.
+        logs: name of a video (`Sample.group`) -> the whole log of its recording, in place of what the rows tell.
         banks: (task, procedure) -> its steps with their order; without an entry nothing is known.
         order: ``text`` or ``graphs``: where the order comes from.
         fingerprint: of all that a join rests on.
@@ -48,6 +49,7 @@ class RecordingHistory:
     """
 
     events: dict[_Key, tuple[StepEvent, ...]]
+    logs: dict[str, tuple[StepEvent, ...]]
     banks: dict[_Key, ProcedureBank]
     order: str
     fingerprint: str
@@ -61,6 +63,7 @@ class RecordingHistory:
         samples: Sequence[Sample],
         *,
         graphs: str | PathLike[str] | None = None,
+        logs: Mapping[str, Iterable[LogEntry]] | None = None,
         taxonomy: Taxonomy | None = None,
         prompts: PromptLibrary | None = None,
     ) -> RecordingHistory:
@@ -71,6 +74,8 @@ class RecordingHistory:
             graphs: a folder of task graphs (JSON), each named after its task in lower case, letters and digits
                 alone. Tasks without one there have no order. By default the order is read from the procedures'
                 texts (`order_from_text`), or is what a procedure's own edges say.
+            logs: whole recordings by the name of their video (`Sample.group`), where they are known: a benchmark's
+                rows are often a few of a recording's steps. Words and times, never labels.
             prompts: where the words stand that take the place of a missing action.
 
         Raises:
@@ -89,11 +94,13 @@ class RecordingHistory:
                 events[_recording(sample)].append(event)
         banks, notes = _text_banks(samples) if graphs is None else _graph_banks(samples, Path(graphs))
         order = "text" if graphs is None else "graphs"
+        whole = {name: tuple(as_events(log)) for name, log in (logs or {}).items()}
         return cls(
             events={key: tuple(found) for key, found in events.items()},
+            logs=whole,
             banks=banks,
             order=order,
-            fingerprint=_fingerprint(samples, banks, order),
+            fingerprint=_fingerprint(samples, banks, order, whole),
             notes=notes,
             stand_in=stand_in,
             taxonomy=names,
@@ -112,7 +119,8 @@ class RecordingHistory:
         own = _event(sample, self.stand_in)
         if detection.status == "failed" or bank is None or own is None:
             return detection
-        earlier = [event for event in self.events.get(_recording(sample), ()) if event.start < own.start]
+        known = self.logs.get(sample.group, self.events.get(_recording(sample), ()))
+        earlier = [event for event in known if event.start < own.start]
         return join_with_history(
             detection, bank, earlier, taxonomy=self.taxonomy, start=own.start, end=own.end
         )
@@ -195,7 +203,12 @@ def _graph_banks(
     return found, tuple(notes)
 
 
-def _fingerprint(samples: Sequence[Sample], banks: dict[_Key, ProcedureBank], order: str) -> str:
+def _fingerprint(
+    samples: Sequence[Sample],
+    banks: dict[_Key, ProcedureBank],
+    order: str,
+    logs: dict[str, tuple[StepEvent, ...]],
+) -> str:
     rows = sorted(
         [s.id, s.group, s.shown.task, s.shown.action, repr(s.shown.start), repr(s.shown.end)] for s in samples
     )
@@ -203,5 +216,6 @@ def _fingerprint(samples: Sequence[Sample], banks: dict[_Key, ProcedureBank], or
         [task, text, [s.text for s in bank.steps], [[e.before, e.after] for e in bank.edges]]
         for (task, text), bank in banks.items()
     )
-    written = json.dumps([order, rows, orders], ensure_ascii=False)
+    whole = [[name, [[e.step, e.start, e.end] for e in logs[name]]] for name in sorted(logs)]
+    written = json.dumps([order, rows, orders, whole], ensure_ascii=False)
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -220,6 +220,21 @@ def test_a_task_graph_gives_the_order_and_other_tasks_stand_alone(tmp_path: Path
     assert history.fingerprint != RecordingHistory.of(samples).fingerprint
 
 
+def test_the_log_of_a_whole_recording_tells_more_than_its_rows(tmp_path: Path) -> None:
+    samples = [row("crack", CRACK, 0, 10), row("whisk", WHISK, 20, 30)]
+    log = [(CRACK, 0, 10), (POUR, 10, 20), (WHISK, 20, 30), ("serve the eggs", 40, 50)]
+    history = RecordingHistory.of(samples, logs={"a.mp4": log})
+    found = predictions(run(samples, tmp_path / "log", history=history))
+    assert found == {"crack": "correct", "whisk": "Wrong order"}
+    assert set(predictions(run(samples, tmp_path / "rows")).values()) == {"correct"}
+    assert set(
+        predictions(
+            run(samples, tmp_path / "b", history=RecordingHistory.of(samples, logs={"b": log}))
+        ).values()
+    ) == {"correct"}
+    assert history.fingerprint != RecordingHistory.of(samples).fingerprint
+
+
 def test_graphs_that_cannot_be_used_are_said_before_a_run(tmp_path: Path) -> None:
     samples = early_pour()
     with pytest.raises(DataError, match="no folder of task graphs"):
