@@ -13,8 +13,10 @@ from ego_adr.cli_options import (
     Data,
     Datasets,
     Frames,
+    Graphs,
     Json,
     Limit,
+    Logs,
     Narrations,
     Out,
     PaperCounting,
@@ -26,6 +28,7 @@ from ego_adr.cli_options import (
     TaxonomyFile,
     TentTimes,
     Videos,
+    WithHistory,
     all_as_json,
     listed,
     read_taxonomy,
@@ -82,20 +85,9 @@ def evaluate(
         list[str] | None,
         typer.Option("--judge", help="Open-end: a text model that scores the answers; give two."),
     ] = None,
-    with_history: Annotated[
-        bool,
-        typer.Option(
-            "--with-history",
-            help="Join the earlier steps of the recording (words and times) to each verdict.",
-        ),
-    ] = False,
-    graphs: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --with-history: a folder of task graphs (mugcake.json for the task Mug Cake), in place of the "
-            "order that the procedures' texts show."
-        ),
-    ] = None,
+    with_history: WithHistory = False,
+    graphs: Graphs = None,
+    logs: Logs = None,
     tent_times: TentTimes = "published",
     batch_size: Annotated[int | None, typer.Option(min=1, help="Requests a batch.")] = None,
     chunk: Annotated[int, typer.Option(min=1, help="Samples between two writes to disk.")] = 32,
@@ -112,8 +104,10 @@ def evaluate(
         from ego_adr.evaluation.runner import parse_shard
         from ego_adr.evaluation.running import RunPlan
 
-        if graphs is not None and not with_history:
-            raise InputError("--graphs goes with --with-history: it says in which order steps belong.")
+        if (graphs is not None or logs is not None) and not with_history:
+            raise InputError(
+                "--graphs and --logs go with --with-history; without it no other step is looked at."
+            )
         wanted = listed(routes)
         options = {
             "frames": frames,
@@ -134,7 +128,7 @@ def evaluate(
         )
         part = parse_shard(shard) if shard is not None else None
         # Made of all samples: the history of one is the same whatever limit or shard is run.
-        history = _history(samples, graphs, known, prompts) if with_history else None
+        history = _history(samples, graphs, logs, known, prompts) if with_history else None
         _run(
             plans,
             samples,
@@ -301,12 +295,23 @@ def _samples(
 
 
 def _history(
-    samples: list[Sample], graphs: Path | None, taxonomy: Taxonomy, prompts: Path | None
+    samples: list[Sample],
+    graphs: Path | None,
+    logs: Path | None,
+    taxonomy: Taxonomy,
+    prompts: Path | None,
 ) -> RecordingHistory:
-    from ego_adr.evaluation.history import RecordingHistory
+    from ego_adr.evaluation.history import RecordingHistory, read_recording_logs
     from ego_adr.prompting import PromptLibrary
 
-    found = RecordingHistory.of(samples, graphs=graphs, taxonomy=taxonomy, prompts=PromptLibrary(prompts))
+    whole = None if logs is None else read_recording_logs(logs, samples)
+    if whole is not None:
+        console.note(
+            f"history: whole recordings of {len(whole):,} of {len({s.group for s in samples}):,} videos"
+        )
+    found = RecordingHistory.of(
+        samples, graphs=graphs, logs=whole, taxonomy=taxonomy, prompts=PromptLibrary(prompts)
+    )
     for text in found.notes:
         console.note(text)
     return found

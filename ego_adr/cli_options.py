@@ -58,6 +58,26 @@ RetryFailed = Annotated[
     bool,
     typer.Option("--retry-failed/--no-retry-failed", help="Ask failed samples again when a run goes on."),
 ]
+WithHistory = Annotated[
+    bool,
+    typer.Option(
+        "--with-history", help="Join the earlier steps of the recording (words and times) to each verdict."
+    ),
+]
+Graphs = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --with-history: a folder of task graphs (mugcake.json for the task Mug Cake), in place of the "
+        "order that the procedures' texts show."
+    ),
+]
+Logs = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --with-history: a folder of logs of whole recordings (28_7.csv for the video 28_7: step, "
+        "start, end), for a benchmark whose rows are a few of a recording's steps."
+    ),
+]
 
 
 def listed(text: str) -> list[str]:

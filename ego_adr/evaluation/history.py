@@ -23,12 +23,14 @@ from ego_adr.procedure.ordering import order_from_text, read_task_graph
 from ego_adr.prompting import PromptLibrary
 from ego_adr.sessions.captaincook4d import graph_file
 from ego_adr.sessions.joining import join_with_history
-from ego_adr.sessions.logs import LogEntry, StepEvent, as_events
+from ego_adr.sessions.logs import LogEntry, StepEvent, as_events, read_log
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Detection, ProcedureBank
 
-__all__ = ["RecordingHistory"]
+__all__ = ["RecordingHistory", "read_recording_logs"]
 
+#: What the log of a recording ends in.
+LOG_ENDINGS = (".csv", ".json", ".jsonl", ".tsv")
 #: Rows of one recording and one procedure: (video, procedure).
 _Key = tuple[str, str]
 
@@ -124,6 +126,38 @@ class RecordingHistory:
         return join_with_history(
             detection, bank, earlier, taxonomy=self.taxonomy, start=own.start, end=own.end
         )
+
+
+def read_recording_logs(folder: str | PathLike[str], samples: Sequence[Sample]) -> dict[str, list[StepEvent]]:
+    """The logs of whole recordings in a folder, for the videos of the samples: 28_7.csv for the video 28_7.
+
+    A log says what was done and when (`ego_adr.session.read_log`); a video without one is left out.
+
+    Raises:
+        DataError: when the folder holds the log of no video, two of one, or one that cannot be read.
+    """
+    place = Path(folder)
+    files: dict[str, Path] = {}
+    for path in sorted(place.iterdir()) if place.is_dir() else ():
+        if path.suffix.casefold() not in LOG_ENDINGS:
+            continue
+        if path.stem in files:
+            raise DataError(
+                f"{path} and {files[path.stem].name} are both the log of {path.stem!r}; keep one."
+            )
+        files[path.stem] = path
+    found: dict[str, list[StepEvent]] = {}
+    for group in sorted({sample.group for sample in samples}):
+        video = Path(group)
+        path_of = files.get(video.name) or files.get(video.stem)
+        if path_of is not None:
+            found[group] = read_log(path_of)
+    if not found:
+        name = Path(samples[0].group).stem if samples else "video"
+        raise DataError(
+            f"{place} holds the log of none of these videos; a log is named after its video, such as {name}.csv."
+        )
+    return found
 
 
 def _recording(sample: Sample) -> _Key:

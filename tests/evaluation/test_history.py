@@ -18,7 +18,7 @@ from ego_adr.cli_evaluation import add_run_commands
 from ego_adr.detector import EgoADR
 from ego_adr.errors import DataError, ProcedureError
 from ego_adr.evaluation import history as subject
-from ego_adr.evaluation.history import RecordingHistory
+from ego_adr.evaluation.history import RecordingHistory, read_recording_logs
 from ego_adr.evaluation.runner import evaluate
 from ego_adr.models.scripted import ScriptedModel
 from ego_adr.types import Detection, Failure, Reply, Request
@@ -235,6 +235,23 @@ def test_the_log_of_a_whole_recording_tells_more_than_its_rows(tmp_path: Path) -
     assert history.fingerprint != RecordingHistory.of(samples).fingerprint
 
 
+def test_logs_of_recordings_are_found_by_the_names_of_their_videos(tmp_path: Path) -> None:
+    samples = [row("one", CRACK, 0, 10, "day 1/28_7"), row("two", CRACK, 0, 10, "b.mp4")]
+    (tmp_path / "28_7.csv").write_text(f"step,start,end\n{POUR},0,5\n", encoding="utf-8")
+    (tmp_path / "b.json").write_text(json.dumps([{"step": CRACK, "start": 0, "end": 5}]), encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no log", encoding="utf-8")
+    found = read_recording_logs(tmp_path, samples)
+    assert {name: [event.step for event in log] for name, log in found.items()} == {
+        "day 1/28_7": [POUR],
+        "b.mp4": [CRACK],
+    }
+    (tmp_path / "b.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match="both the log of 'b'"):
+        read_recording_logs(tmp_path, samples)
+    with pytest.raises(DataError, match=r"28_7\.csv"):
+        read_recording_logs(tmp_path / "none", samples)
+
+
 def test_graphs_that_cannot_be_used_are_said_before_a_run(tmp_path: Path) -> None:
     samples = early_pour()
     with pytest.raises(DataError, match="no folder of task graphs"):
@@ -281,9 +298,19 @@ def test_the_command_line_joins_and_says_how_many_labels_it_changed(tmp_path: Pa
     refused = CliRunner().invoke(app, base)
     assert refused.exit_code == 1
     assert "history" in refused.stderr
-    wrong = CliRunner().invoke(app, [*base, "--graphs", str(tmp_path)])
-    assert wrong.exit_code == 1
-    assert "--with-history" in wrong.stderr
+    for option in ("--graphs", "--logs"):
+        wrong = CliRunner().invoke(app, [*base, option, str(tmp_path)])
+        assert wrong.exit_code == 1
+        assert "--with-history" in wrong.stderr
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "b.csv").write_text(f"step,start,end\n{POUR},1,2\n", encoding="utf-8")
+    base[3] = str(tmp_path / "with logs")
+    result = CliRunner().invoke(app, [*base, "--with-history", "--logs", str(logs), "--json"])
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stderr.split())
+    assert "whole recordings of 1 of 2 videos" in said
+    assert "the history changed 2 labels" in said
 
 
 def test_real_rows_give_no_word_of_their_annotators_to_the_history(data_dir: Path) -> None:
