@@ -57,3 +57,39 @@ def test_the_real_model_example_says_what_it_would_load(repository: Path) -> Non
     found = json.loads(run(repository, "real_model.py", "--dry-run"))
     assert found["model"] == "hf:Qwen/Qwen2.5-VL-7B-Instruct"
     assert found["packages"]["transformers"]
+
+
+def test_the_assistant_watches_every_step_and_speaks_up_only_about_errors(
+    repository: Path, tmp_path: Path
+) -> None:
+    from ego_adr.tabletop.episodes import draw_episode
+
+    episode = draw_episode(5, tmp_path, plan=["correct", "Equipment failure", "Omission"])
+    procedure, log = tmp_path / "procedure.md", tmp_path / "log.csv"
+    procedure.write_text(episode.procedure, encoding="utf-8")
+    log.write_text(
+        "".join(f"{row['start']},{row['end']},{row['action']}\n" for row in episode.step_log()),
+        encoding="utf-8",
+    )
+    said = run(repository, "assistant.py", episode.video, "--procedure", procedure, "--log", log)
+    lines = said.splitlines()
+    steps = [line for line in lines if " s  " in line[:14]]
+    spoken = [line for line in lines if line.strip().startswith(">")]
+    assert len(steps) == 3
+    assert "Equipment failure" in steps[1]
+    assert "Omission" in steps[2]
+    assert 2 <= len(spoken) <= 3
+    assert "this looks like equipment failure" in spoken[-2]
+
+
+def test_the_gpu_script_says_so_where_there_is_no_gpu(repository: Path) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here: run the script itself")
+    done = subprocess.run(
+        [sys.executable, str(repository / "examples" / "gpu_check.py")],
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "--device cpu" in done.stderr
