@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_session_commands"]
 
-#: What a log in a folder of examples ends in.
-LOG_ENDINGS = (".csv", ".json", ".jsonl", ".tsv")
-
 Procedure = Annotated[str, typer.Option("--procedure", "-p", help="The procedure: a file, or its text.")]
 Order = Annotated[
     str,
@@ -243,6 +240,8 @@ def _ordered(
 
 def _logs(places: list[Path]) -> list[Path]:
     """The logs themselves, those of folders in order of their names."""
+    from ego_adr.sessions.logs import LOG_ENDINGS
+
     found: list[Path] = []
     for place in places:
         if not place.is_dir():

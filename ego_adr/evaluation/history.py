@@ -23,14 +23,12 @@ from ego_adr.procedure.ordering import order_from_text, read_task_graph
 from ego_adr.prompting import PromptLibrary
 from ego_adr.sessions.captaincook4d import graph_file
 from ego_adr.sessions.joining import join_with_history
-from ego_adr.sessions.logs import LogEntry, StepEvent, as_events, read_log
+from ego_adr.sessions.logs import LOG_ENDINGS, LogEntry, StepEvent, as_events, read_log
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Detection, ProcedureBank
 
 __all__ = ["RecordingHistory", "read_recording_logs"]
 
-#: What the log of a recording ends in.
-LOG_ENDINGS = (".csv", ".json", ".jsonl", ".tsv")
 #: Rows of one recording and one procedure: (video, procedure).
 _Key = tuple[str, str]
 

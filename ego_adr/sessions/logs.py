@@ -13,7 +13,10 @@ from typing import Any
 
 from ego_adr.errors import DataError
 
-__all__ = ["LogEntry", "StepEvent", "as_events", "clean_log", "read_log"]
+__all__ = ["LOG_ENDINGS", "LogEntry", "StepEvent", "as_events", "clean_log", "read_log"]
+
+#: What the files that `read_log` reads end in.
+LOG_ENDINGS = (".csv", ".json", ".jsonl", ".tsv")
 
 
 @dataclass(frozen=True)
