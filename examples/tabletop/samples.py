@@ -229,7 +229,7 @@ def whole_sample(rng: random.Random, clip: Clip, index: int) -> Sample:
 
 def text_sample(rng: random.Random) -> Sample:
     """One of the text tasks: classify, match, same or different, agree."""
-    task = rng.choices(("classify", "match", "same", "agree"), (8, 5, 1.5, 1.5))[0]
+    task = rng.choices(("classify", "match", "same", "agree"), (8, 8, 1.5, 1.5))[0]
     words, answer = {"classify": _classify, "match": _match, "same": _same, "agree": _agree}[task](rng)
     ids, start = _assemble(words, [answer], video=False)
     return Sample(ids, start, tuple((1 + i, a, b) for i, a, b in _equalities(words)))

@@ -46,7 +46,7 @@ REUSE = 3.0
 """How often a clip is used on average (mirrored half of the time)."""
 NARRATED, WHOLE, TEXTS = 24, 4, 20
 WARM_UP = 60
-CONSTANT = 0.4
+CONSTANT = 0.2
 TEXT_WORDS = [
     "seen",
     "step",
@@ -241,11 +241,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=90)
+    parser.add_argument("--minutes", type=float, default=75)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--muon", type=float, default=0.02)
-    parser.add_argument("--adam", type=float, default=3e-3)
+    parser.add_argument("--muon", type=float, default=0.012)
+    parser.add_argument("--adam", type=float, default=1.8e-3)
     parser.add_argument("--start", type=Path, help="run folder whose weights to begin with")
     parser.add_argument(
         "--no-text", action="store_true", help="narration alone: no texts, no whole questions"
@@ -349,7 +349,7 @@ def main() -> None:
         ]
         if not args.no_text:
             whole = [whole_sample(rng, c, 0) for c in clips[NARRATED:]]
-            groups.append(("whole", whole, clips[NARRATED:], mirror[NARRATED:], 0.2))
+            groups.append(("whole", whole, clips[NARRATED:], mirror[NARRATED:], 0.4))
             groups.append(("text", [text_sample(rng) for _ in range(TEXTS)], None, [], 2.0))
         for name, samples, some, flips, weight in groups:
             parts = batch_loss(model, heads, samples, some, flips, dtype)
