@@ -93,3 +93,22 @@ def test_the_gpu_script_says_so_where_there_is_no_gpu(repository: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 1
     assert "--device cpu" in done.stderr
+
+
+def test_the_wide_checkpoint_of_the_gpu_script_can_be_built_and_asked(
+    repository: Path, tmp_path: Path
+) -> None:
+    code = (
+        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
+        "from examples.gpu_check import frames, wide_checkpoint\n"
+        "from ego_adr import Request, load_model\n"
+        "model = load_model(str(wide_checkpoint(Path(sys.argv[2]), 1)), device='cpu')\n"
+        "(reply,) = model.generate([Request('What happens?', frames(2, 112), max_tokens=2)])\n"
+        "print(reply.completion_tokens, reply.failure)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(repository), str(tmp_path / "wide")],
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["2", "None"]
