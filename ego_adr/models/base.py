@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from ego_adr.types import Reply, Request
+from ego_adr.types import Frame, Reply, Request
 
-__all__ = ["VideoLLM", "fingerprint"]
+__all__ = ["VideoLLM", "caption", "fingerprint"]
 
 
 @runtime_checkable
@@ -33,3 +33,8 @@ def fingerprint(model: VideoLLM) -> str | None:
     """The text that identifies what a model would answer, or None when that cannot be known (no caching)."""
     value = getattr(model, "fingerprint", None)
     return value if isinstance(value, str) and value else None
+
+
+def caption(frame: Frame) -> str:
+    """The words before a picture that is shown with its time, in seconds of its video: ``12.50 s``."""
+    return f"{frame.time:.2f} s"

@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ego_adr.models.base import caption
 from ego_adr.types import Frame, Request
 
 __all__ = ["ANSWER_FIELD", "TOP_LOGPROBS", "build_payload", "choice_fields", "data_uri", "jpeg"]
@@ -88,6 +89,6 @@ def data_uri(frame: Frame, *, quality: int = 92) -> str:
 def _picture_parts(frames: Sequence[Frame], quality: int) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
     for frame in frames:
-        parts.append({"type": "text", "text": f"{frame.time:.2f} s"})
+        parts.append({"type": "text", "text": caption(frame)})
         parts.append({"type": "image_url", "image_url": {"url": data_uri(frame, quality=quality)}})
     return parts

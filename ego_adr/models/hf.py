@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from ego_adr.errors import ModelError, ModelNotFoundError
+from ego_adr.errors import InputError, ModelError, ModelNotFoundError
 from ego_adr.models.failing import is_out_of_memory
 from ego_adr.models.hf_fingerprint import checkpoint_fingerprint
 from ego_adr.models.hf_inputs import InputBuilder
+from ego_adr.models.hf_messages import ClipForm
 from ego_adr.models.hf_model import TransformersModel
 from ego_adr.models.hf_pictures import PixelLimits
 from ego_adr.models.hf_placement import choose_attention, choose_device, choose_device_map, choose_dtype
@@ -43,6 +44,7 @@ def load_transformers(
     chat_template: str | None = None,
     prompt_form: str | None = None,
     template_options: Mapping[str, Any] | None = None,
+    clip_form: ClipForm | None = None,
     revision: str | None = None,
     trust_remote_code: bool = False,
     gguf_file: str | None = None,
@@ -62,6 +64,9 @@ def load_transformers(
         batch_size: requests a batch.
         chat_template, prompt_form, template_options: how the model is asked, in place of the checkpoint's way
             (`ego_adr.models.hf_messages.render`).
+        clip_form: ``video``, or ``timed images``: the pictures of a clip one by one with the time before each, as
+            a server is sent them (to compare the two, or to get a server's answers in this process). None takes a
+            video where the checkpoint has one, else images.
         revision, trust_remote_code, gguf_file: as in ``from_pretrained``.
         model_options: further arguments of the model's ``from_pretrained``, such as ``quantization_config``.
 
@@ -73,7 +78,7 @@ def load_transformers(
     """
     import torch
 
-    asked = _asked(min_pixels, max_pixels, chat_template, prompt_form, template_options)
+    asked = _asked(min_pixels, max_pixels, chat_template, prompt_form, template_options, clip_form)
     shown = _shown(gguf_file or name)
     if fspath(name).endswith(".gguf") and Path(name).expanduser().is_file():
         gguf_file, name = Path(name).name, Path(name).expanduser().parent
@@ -124,6 +129,7 @@ def wrap_transformers(
     chat_template: str | None = None,
     prompt_form: str | None = None,
     template_options: Mapping[str, Any] | None = None,
+    clip_form: ClipForm | None = None,
 ) -> TransformersModel:
     """Take a transformers model that is loaded already, as it is: where it is, in its dtype, with its attention.
 
@@ -139,7 +145,7 @@ def wrap_transformers(
     Raises:
         ModelNotFoundError: no processor is given and none is found.
     """
-    asked = _asked(min_pixels, max_pixels, chat_template, prompt_form, template_options)
+    asked = _asked(min_pixels, max_pixels, chat_template, prompt_form, template_options, clip_form)
     if isinstance(model, tuple):
         model, processor = (*model, processor)[:2]
     came_from = getattr(model, "name_or_path", "") or ""
@@ -163,15 +169,19 @@ def _asked(
     chat_template: str | None,
     prompt_form: str | None,
     template_options: Mapping[str, Any] | None,
+    clip_form: ClipForm | None,
 ) -> dict[str, Any]:
     """How the caller wants the model to be asked, by the names of `InputBuilder`'s fields."""
     PixelLimits(min_pixels, max_pixels)  # refuses what is not allowed
+    if clip_form not in (None, *get_args(ClipForm)):
+        raise InputError(f"clip_form must be one of {', '.join(get_args(ClipForm))}, not {clip_form!r}.")
     return {
         "min_pixels": min_pixels,
         "max_pixels": max_pixels,
         "chat_template": chat_template,
         "prompt_form": prompt_form,
         "template_options": dict(template_options or {}),
+        "clip_form": clip_form,
     }
 
 

