@@ -202,6 +202,15 @@ def evaluate(model_name: str, vision_name: str, clips: int, folder: Path, json_f
     table.share("text: label", cases, text, labelled)
     table.split("text: label", cases, text, labelled, label_of_case, LABELS)
 
+    print(f"\n{model_name}, deep route, clips as images with their times (what a chat server is sent)")
+    served = run(load_model(model_name, clip_form="timed images"), "deep")
+    table.share("images: narration, exact sentence", cases, served, narrated)
+    table.split("images: narration", cases, served, narrated, kind_of, KINDS)
+    table.share("images: label", cases, served, labelled)
+    same = [a.narration == b.narration and a.label == b.label for a, b in zip(deep, served, strict=True)]
+    print(f"  {'images: same narration and label as a video':<44} {told(sum(same), len(same))}")
+    table.kept["images: same"] = {"right": sum(same), "asked": len(same)}
+
     print(f"\n{vision_name}, shallow route")
     shallow = run(vision, "shallow")
     table.share("shallow: narration, exact sentence", cases, shallow, narrated)

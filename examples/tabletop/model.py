@@ -42,17 +42,28 @@ SPECIAL = (
     "<|image_pad|>",
 )
 CHAT_TEMPLATE = (
+    "{% set clock = namespace(first=none) %}"
     "{% for message in messages %}"
     "{% if message['role'] == 'assistant' %}<|assistant|>{% else %}<|im_start|>{% endif %}"
     "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
     "{% for part in message['content'] %}"
     "{% if part['type'] == 'video' %}<|vision_start|><|video_pad|><|vision_end|>"
     "{% elif part['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>"
+    "{% else %}"
+    "{% set seconds = part['text'][:-2] | float(-1) %}"
+    "{% if seconds >= 0 and part['text'][-2:] == ' s' and loop.nextitem is defined"
+    " and loop.nextitem['type'] == 'image' %}"
+    "{% if clock.first is none %}{% set clock.first = seconds %}{% endif %}"
+    "{{ '%04.1f' | format(seconds - clock.first) }}"
     "{% else %}{{ part['text'] }}{% endif %}"
+    "{% endif %}"
     "{% endfor %}{% endif %}<|im_end|>"
     "{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
+"""A clip comes as one video, or as pictures with `12.50 s` before each (what a chat server is sent): such times
+become seconds since the first picture, always four tokens.
+"""
 
 
 def vocabulary() -> list[str]:

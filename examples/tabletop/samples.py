@@ -35,6 +35,9 @@ from examples.tabletop.model import FRAMES, SIZE, vocabulary
 
 PROMPTS = Path(ego_adr.__file__).parent / "checkpoints" / "tabletop" / "prompts"
 VIDEO = ("<|vision_start|>", *["<|video_pad|>"] * 64, "<|vision_end|>")
+PICTURE = ("<|vision_start|>", *["<|image_pad|>"] * 16, "<|vision_end|>")
+LATE = 1.0
+"""How much likelier each further step of a procedure is to be the one that is asked for (0: all alike)."""
 COMPARED = ("correct", "Wrong object", "Wrong action", "Wrong order")
 COT = (".", "answer", ":")
 """Between the sentence and the label of a `cot` reply."""
@@ -66,18 +69,18 @@ class Sample:
     ids: tuple[int, ...]
     answer_from: int
     equal: tuple[tuple[int, int, int], ...] = ()
-    clip: int | None = None
 
 
 @dataclass
 class Clip:
-    """A rendered clip, its time scale (seconds per slice) and where every colour, shape and role lies, per
-    slice and cell.
+    """A rendered clip, its time scale (seconds per slice), the seconds of each frame since the first, and where
+    every colour, shape and role lies, per frame and cell.
     """
 
     event: Event
     pixels: NDArray[np.uint8] = field(repr=False)
     interval: float
+    seconds: tuple[float, ...]
     colours: NDArray[np.float32] = field(repr=False)
     shapes: NDArray[np.float32] = field(repr=False)
     roles: NDArray[np.float32] = field(repr=False)
@@ -105,18 +108,21 @@ def draw_clip(rng: random.Random, kind: str | None = None, *, unseen: bool = Fal
     scene = draw_scene(rng, event, unseen=unseen)
     when = times(rng)
     colours, shapes, roles = _cover(scene, when)
-    interval = scene.seconds / 4 * rng.uniform(0.85, 1.15)
-    return Clip(event, frames(scene, when, SIZE), interval, colours, shapes, roles)
+    stretch = rng.uniform(0.85, 1.15)
+    seconds = tuple((time - when[0]) * scene.seconds * stretch for time in when)
+    return Clip(
+        event, frames(scene, when, SIZE), scene.seconds / 4 * stretch, seconds, colours, shapes, roles
+    )
 
 
 def _cover(scene: Scene, when: Sequence[float]) -> tuple[NDArray[np.float32], ...]:
-    """How much of every cell (4 slices, 16 cells) each colour, shape and role covers; the rest is class 0."""
+    """How much of every cell (8 frames, 16 cells) each colour, shape and role covers; the rest is class 0."""
     view = View(scene.look, SIZE)
     cell = SIZE / 4
     edges = np.arange(4) * cell
-    colours = np.zeros((4, 16, len(COLOURS) + 1), np.float32)
-    shapes = np.zeros((4, 16, len(SHAPES) + 1), np.float32)
-    roles = np.zeros((4, 16, len(ROLES)), np.float32)
+    colours = np.zeros((FRAMES, 16, len(COLOURS) + 1), np.float32)
+    shapes = np.zeros((FRAMES, 16, len(SHAPES) + 1), np.float32)
+    roles = np.zeros((FRAMES, 16, len(ROLES)), np.float32)
     event = scene.event
     goal = event.second or event.target
     for index, time in enumerate(when):
@@ -128,9 +134,9 @@ def _cover(scene: Scene, when: Sequence[float]) -> tuple[NDArray[np.float32], ..
             half = view.unit * 0.49
             wide = np.clip(np.minimum(x + half, edges + cell) - np.maximum(x - half, edges), 0, None) / cell
             high = np.clip(np.minimum(y, edges + cell) - np.maximum(y - 2 * half, edges), 0, None) / cell
-            share = (high[:, None] * wide[None, :]).reshape(16) / 2
-            colours[index // 2, :, 1 + COLOURS.index(block.colour)] += share
-            shapes[index // 2, :, 1 + SHAPES.index(block.shape)] += share
+            share = (high[:, None] * wide[None, :]).reshape(16)
+            colours[index, :, 1 + COLOURS.index(block.colour)] += share
+            shapes[index, :, 1 + SHAPES.index(block.shape)] += share
             role = 3
             if event.kind != "none" and block == event.mover:
                 role = 1
@@ -138,16 +144,31 @@ def _cover(scene: Scene, when: Sequence[float]) -> tuple[NDArray[np.float32], ..
                 role = 2
             elif event.second is not None and block == event.target:
                 role = 4
-            roles[index // 2, :, role] += share
+            roles[index, :, role] += share
     for table in (colours, shapes, roles):
         table[..., 0] = np.clip(1 - table[..., 1:].sum(-1), 0, 1)
         table /= table.sum(-1, keepdims=True)
     return colours, shapes, roles
 
 
-def _assemble(words: Sequence[str], answer: Sequence[str], *, video: bool) -> tuple[tuple[int, ...], int]:
+def pictures(seconds: Sequence[float]) -> list[str]:
+    """The words of a clip in pictures: before each its time, `03.5` as four tokens."""
+    found: list[str] = []
+    for time in seconds:
+        tens, ones, point, tenths = tuple(f"{time:04.1f}")
+        found += [tens, "##" + ones, point, tenths, *PICTURE]
+    return found
+
+
+def _seen(clip: Clip, *, as_pictures: bool) -> Sequence[str]:
+    return pictures(clip.seconds) if as_pictures else VIDEO
+
+
+def _assemble(
+    words: Sequence[str], answer: Sequence[str], seen: Sequence[str] = ()
+) -> tuple[tuple[int, ...], int]:
     ids = _ids()
-    begin = ["<|im_start|>", *(VIDEO if video else ()), *words, "<|im_end|>", "<|assistant|>"]
+    begin = ["<|im_start|>", *seen, *words, "<|im_end|>", "<|assistant|>"]
     return tuple(ids[word] for word in (*begin, *answer, "<|im_end|>")), len(begin)
 
 
@@ -207,15 +228,14 @@ def context_for(rng: random.Random, event: Event, wanted: str | None = None) -> 
     return Context(step, neighbours[0], neighbours[1], label)
 
 
-def narrate_sample(clip: Clip, index: int) -> Sample:
+def narrate_sample(clip: Clip, *, as_pictures: bool = False) -> Sample:
     """Clip in, sentence out."""
-    ids, start = _assemble(
-        prompt("deep/narrate", action="", times=[], duration=0), narrate(clip.event).split(), video=True
-    )
-    return Sample(ids, start, clip=index)
+    words = prompt("deep/narrate", action="", times=[], duration=0)
+    ids, start = _assemble(words, narrate(clip.event).split(), _seen(clip, as_pictures=as_pictures))
+    return Sample(ids, start)
 
 
-def whole_sample(rng: random.Random, clip: Clip, index: int) -> Sample:
+def whole_sample(rng: random.Random, clip: Clip, *, as_pictures: bool = False) -> Sample:
     """Clip and step in; a label (single-pass) or a sentence and a label (cot) out."""
     context = context_for(rng, clip.event)
     known = {"labels": [], "procedure": "", "steps": [], "times": [], "duration": 0, **context.values()}
@@ -223,15 +243,15 @@ def whole_sample(rng: random.Random, clip: Clip, index: int) -> Sample:
         words, answer = prompt("single-pass/answer", **known), [context.label]
     else:
         words, answer = prompt("cot/answer", **known), [*narrate(clip.event).split(), *COT, context.label]
-    ids, start = _assemble(words, answer, video=True)
-    return Sample(ids, start, clip=index)
+    ids, start = _assemble(words, answer, _seen(clip, as_pictures=as_pictures))
+    return Sample(ids, start)
 
 
 def text_sample(rng: random.Random) -> Sample:
     """One of the text tasks: classify, match, same or different, agree."""
     task = rng.choices(("classify", "match", "same", "agree"), (8, 8, 1.5, 1.5))[0]
     words, answer = {"classify": _classify, "match": _match, "same": _same, "agree": _agree}[task](rng)
-    ids, start = _assemble(words, [answer], video=False)
+    ids, start = _assemble(words, [answer])
     return Sample(ids, start, tuple((1 + i, a, b) for i, a, b in _equalities(words)))
 
 
@@ -255,7 +275,7 @@ def _match(rng: random.Random) -> tuple[list[str], str]:
             steps.append(step)
     answer = "none"
     if rng.random() < 0.85:
-        place = rng.randrange(count)
+        (place,) = rng.choices(range(count), [1 + LATE * i for i in range(count)])
         steps[place] = action
         answer = str(place + 1)
     named = narrate(action) if rng.random() < 0.25 else step_text(action)

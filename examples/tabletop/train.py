@@ -18,7 +18,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.multiprocessing as multiprocessing
@@ -26,8 +26,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ego_adr.tabletop.language import COLOURS, KINDS, SHAPES
-from examples.tabletop.fast import hidden
-from examples.tabletop.model import HIDDEN, build_model, save_checkpoint, vocabulary
+from examples.tabletop.fast import begin_of_text, hidden, seen_at
+from examples.tabletop.model import FRAMES, HIDDEN, build_model, save_checkpoint, vocabulary
 from examples.tabletop.muon import Muon
 from examples.tabletop.samples import (
     ROLES,
@@ -44,7 +44,8 @@ CHUNK = 256
 KEPT_CHUNKS = 12
 REUSE = 3.0
 """How often a clip is used on average (mirrored half of the time)."""
-NARRATED, WHOLE, TEXTS = 24, 4, 20
+NARRATED, WHOLE, TEXTS = 12, 3, 20
+"""Clips with the question `watch` and with a step, each as often as a video and as pictures; texts."""
 WARM_UP = 60
 CONSTANT = 0.2
 TEXT_WORDS = [
@@ -75,6 +76,17 @@ class Heads(nn.Module):  # type: ignore[misc]
         self.shape = nn.Linear(HIDDEN, len(SHAPES) + 1)
         self.role = nn.ModuleList(nn.Linear(HIDDEN, len(ROLES)) for _ in ROLE_LAYERS)
         self.equal = nn.ModuleList(nn.Linear(HIDDEN, 2) for _ in COMPARED_LAYERS)
+
+
+class Group(NamedTuple):
+    """Samples of one form that go through the model together."""
+
+    name: str
+    samples: list[Sample]
+    clips: list[Clip] | None
+    mirror: list[bool]
+    weight: float
+    as_pictures: bool = False
 
 
 def render_forever(queue: Any, seed: int, first: int) -> None:
@@ -133,11 +145,11 @@ def frames_of(clips: Sequence[Clip], mirror: Sequence[bool]) -> Tensor:
 
 
 def targets_of(clips: Sequence[Clip], mirror: Sequence[bool], name: str) -> Tensor:
-    """Cell targets (clips, 64, classes) of the attribute `name`."""
+    """Cell targets (clips, 8 frames, 16 cells, classes) of the attribute `name`."""
     rows = []
     for clip, flip in zip(clips, mirror, strict=True):
-        table = torch.from_numpy(getattr(clip, name)).view(4, 4, 4, -1)
-        rows.append((table.flip(2) if flip else table).reshape(64, -1))
+        table = torch.from_numpy(getattr(clip, name)).view(FRAMES, 4, 4, -1)
+        rows.append((table.flip(2) if flip else table).flatten(1, 2))
     return torch.stack(rows)
 
 
@@ -153,15 +165,17 @@ def batch_loss(
     clips: Sequence[Clip] | None,
     mirror: Sequence[bool],
     dtype: torch.dtype,
+    *,
+    as_pictures: bool = False,
 ) -> dict[str, Tensor]:
-    """The parts of the loss of one group of samples, all with a video or all without; `exact` is a share,
-    not a loss.
+    """The parts of the loss of one group of samples, all of one form (video, pictures, text); `exact` is a
+    share, not a loss.
     """
     ids = pad(samples)
     frames = frames_of(clips, mirror) if clips else None
     intervals = torch.tensor([clip.interval for clip in clips]) if clips else None
-    states = hidden(model, ids, frames, intervals, dtype)
-    skip = 66 if clips else 1
+    states = hidden(model, ids, frames, intervals, dtype, as_pictures=as_pictures)
+    skip = begin_of_text(as_pictures=as_pictures) if clips else 1
     logits = functional.linear(
         states.final[:, skip:-1].float(), model.model.language_model.embed_tokens.weight
     )
@@ -195,12 +209,21 @@ def batch_loss(
         return parts
     assert states.video is not None
     video = states.video.float()
-    parts["colour"] = soft_cross_entropy(heads.colour(video), targets_of(clips, mirror, "colours"))
-    parts["shape"] = soft_cross_entropy(heads.shape(video), targets_of(clips, mirror, "shapes"))
-    roles = targets_of(clips, mirror, "roles")[:, 32:]
+
+    def cells(name: str) -> Tensor:
+        """A video's token sees two frames, a picture's one."""
+        table = targets_of(clips, mirror, name)
+        table = table if as_pictures else table.unflatten(1, (-1, 2)).mean(2)
+        return table.flatten(1, 2)
+
+    parts["colour"] = soft_cross_entropy(heads.colour(video), cells("colours"))
+    parts["shape"] = soft_cross_entropy(heads.shape(video), cells("shapes"))
+    where = seen_at(as_pictures=as_pictures)
+    later = len(where) // 2
+    roles = cells("roles")[:, later:]
     parts["role"] = torch.stack(
         [
-            soft_cross_entropy(head(states.layers[layer][:, 34:66].float()), roles)
+            soft_cross_entropy(head(states.layers[layer][:, where[later:]].float()), roles)
             for head, layer in zip(heads.role, ROLE_LAYERS, strict=True)
         ]
     ).mean()
@@ -216,16 +239,26 @@ def total(parts: dict[str, Tensor]) -> Tensor:
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def validate(model: Any, heads: Heads, clips: dict[str, list[Clip]], texts: list[Sample]) -> dict[str, float]:
-    """Exact sentences per kind, seen and unseen pairs together, and exact answers of the text tasks."""
+    """Exact sentences per kind (as video, and last of all as pictures), seen and unseen pairs together, and exact
+    answers of the text tasks.
+    """
     found: dict[str, float] = {}
+    shown: list[float] = []
     for kind, some in clips.items():
-        parts = batch_loss(
-            model, heads, [narrate_sample(c, 0) for c in some], some, [False] * len(some), torch.float32
-        )
-        found[kind] = round(parts["exact"].mean().item(), 3)
+        straight = [False] * len(some)
+        asked = [narrate_sample(clip) for clip in some]
+        found[kind] = round(_exact(batch_loss(model, heads, asked, some, straight, torch.float32)), 3)
+        asked = [narrate_sample(clip, as_pictures=True) for clip in some]
+        shown.append(_exact(batch_loss(model, heads, asked, some, straight, torch.float32, as_pictures=True)))
     found["all"] = round(sum(found.values()) / len(found), 3)
-    found["text"] = round(batch_loss(model, heads, texts, None, [], torch.float32)["exact"].mean().item(), 3)
+    found["pictures"] = round(sum(shown) / len(shown), 3)
+    found["lowest"] = round(min(shown), 3)
+    found["text"] = round(_exact(batch_loss(model, heads, texts, None, [], torch.float32)), 3)
     return found
+
+
+def _exact(parts: dict[str, Tensor]) -> float:
+    return float(parts["exact"].mean().item())
 
 
 def rate(progress: float, step: int, constant: float) -> float:
@@ -335,34 +368,45 @@ def main() -> None:
             for group in optimizer.param_groups:
                 group["lr"] = peak * share
         rng = random.Random(f"{args.seed}/step/{step}")
-        clips = [rng.choice(rng.choice(pool)) for _ in range(NARRATED + WHOLE)]
-        mirror = [rng.random() < 0.5 for _ in clips]
         dtype = torch.bfloat16 if progress < args.precise_from else torch.float32
-        groups: list[tuple[str, list[Sample], list[Clip] | None, list[bool], float]] = [
-            (
-                "clip",
-                [narrate_sample(c, 0) for c in clips[:NARRATED]],
-                clips[:NARRATED],
-                mirror[:NARRATED],
-                1.0,
-            )
-        ]
+
+        def draw(count: int, rng: random.Random = rng) -> tuple[list[Clip], list[bool]]:
+            return [rng.choice(rng.choice(pool)) for _ in range(count)], [
+                rng.random() < 0.5 for _ in range(count)
+            ]
+
+        groups: list[Group] = []
+        for as_pictures in (False, True):
+            form = "pictures" if as_pictures else "clip"
+            clips, mirror = draw(NARRATED)
+            narrated = [narrate_sample(clip, as_pictures=as_pictures) for clip in clips]
+            groups.append(Group(form, narrated, clips, mirror, 0.6, as_pictures))
+            if not args.no_text:
+                clips, mirror = draw(WHOLE)
+                whole = [whole_sample(rng, clip, as_pictures=as_pictures) for clip in clips]
+                groups.append(Group(f"{form} whole", whole, clips, mirror, 0.25, as_pictures))
         if not args.no_text:
-            whole = [whole_sample(rng, c, 0) for c in clips[NARRATED:]]
-            groups.append(("whole", whole, clips[NARRATED:], mirror[NARRATED:], 0.4))
-            groups.append(("text", [text_sample(rng) for _ in range(TEXTS)], None, [], 2.0))
-        for name, samples, some, flips, weight in groups:
-            parts = batch_loss(model, heads, samples, some, flips, dtype)
-            (weight * total(parts)).backward()
+            groups.append(Group("text", [text_sample(rng) for _ in range(TEXTS)], None, [], 2.0))
+        for group in groups:
+            parts = batch_loss(
+                model,
+                heads,
+                group.samples,
+                group.clips,
+                group.mirror,
+                dtype,
+                as_pictures=group.as_pictures,
+            )
+            (group.weight * total(parts)).backward()
             for part, value in parts.items():
-                means[f"{name}.{part}"].append(value.mean().item())
+                means[f"{group.name}.{part}"].append(value.mean().item())
         every = [*model.parameters(), *heads.parameters()]
         nn.utils.clip_grad_norm_(every, 1.0)
         for optimizer in optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         step += 1
-        used += len(clips) / (CHUNK * REUSE)
+        used += sum(len(group.mirror) for group in groups) / (CHUNK * REUSE)
         if used >= 1:
             pool.append(queue.get())
             used -= 1
