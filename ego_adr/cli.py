@@ -10,7 +10,7 @@ import typer
 from ego_adr import console
 from ego_adr.agents.commands import add_agent_commands
 from ego_adr.cli_evaluation import add_run_commands
-from ego_adr.cli_options import Json, Prompts, TaxonomyFile
+from ego_adr.cli_options import Json, ModelOptions, Prompts, TaxonomyFile, model_options
 from ego_adr.cli_scoring import add_score_commands
 from ego_adr.cli_sessions import add_session_commands
 from ego_adr.errors import InputError
@@ -85,6 +85,7 @@ def detect(
     start: Annotated[str | None, typer.Option(help="Where the clip begins: seconds or hh:mm:ss.")] = None,
     end: Annotated[str | None, typer.Option(help="Where the clip ends.")] = None,
     model: ModelName = "tabletop",
+    options: ModelOptions = None,
     route: Annotated[
         str, typer.Option("--route", "-r", help="auto | deep | shallow | single-pass | cot")
     ] = "auto",
@@ -122,6 +123,7 @@ def detect(
                 calibrate=calibrate,
                 cache=cache,
                 progress=progress,
+                model_options=model_options(options),
             )
             detection = detector.detect(video, source, action, start=start, end=end)
         if as_json:
@@ -135,6 +137,7 @@ def detect(
 @app.command()
 def probe(
     model: ModelName = "tabletop",
+    options: ModelOptions = None,
     prompts: Prompts = None,
     fresh: Annotated[bool, typer.Option(help="Ask again, whatever is known.")] = False,
     as_json: Json = False,
@@ -143,7 +146,8 @@ def probe(
     with console.report_errors(as_json):
         from ego_adr.detector import EgoADR
 
-        result = EgoADR(model, prompts=prompts, cache=not fresh).probe()
+        asked = EgoADR(model, prompts=prompts, cache=not fresh, model_options=model_options(options))
+        result = asked.probe()
         if as_json:
             console.print_json(result.model_dump(mode="json"))
         else:
@@ -159,6 +163,7 @@ def bank(
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="Let a model cut prose into steps.")
     ] = None,
+    options: ModelOptions = None,
     granularity: Annotated[
         Granularity, typer.Option(help="How finely prose is cut without a model.")
     ] = "clause",
@@ -174,7 +179,8 @@ def bank(
         else:
             from ego_adr.detector import EgoADR
 
-            made = EgoADR(model, prompts=prompts, route="deep").make_bank(file_or_text(procedure))
+            reader = EgoADR(model, prompts=prompts, route="deep", model_options=model_options(options))
+            made = reader.make_bank(file_or_text(procedure))
         if out is not None:
             write_bank(made, out)
             console.note(f"{len(made.steps)} steps written to {out}")
@@ -193,6 +199,7 @@ def match(
         typer.Option(help="The paper's matcher, ours, or the model's choice."),
     ] = "published",
     model: ModelName = "tabletop",
+    options: ModelOptions = None,
     prompts: Prompts = None,
     as_json: Json = False,
 ) -> None:
@@ -204,7 +211,8 @@ def match(
         if method == "model":
             from ego_adr.detector import EgoADR
 
-            found = EgoADR(model, prompts=prompts, route="deep").match(action, steps)
+            matcher = EgoADR(model, prompts=prompts, route="deep", model_options=model_options(options))
+            found = matcher.match(action, steps)
         else:
             found = match_step(action, steps, method=method)
         if as_json:
@@ -306,7 +314,7 @@ def demo(
 add_run_commands(app)
 add_score_commands(app)
 add_session_commands(app, _bank)
-add_agent_commands(app, console.report_errors, console.note)
+add_agent_commands(app, console.report_errors, console.note, model_options)
 
 
 def main() -> None:

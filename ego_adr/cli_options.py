@@ -44,6 +44,16 @@ Resamples = Annotated[
     int, typer.Option(min=0, help="Resamples of the bootstrap over videos; 0 leaves intervals out.")
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder of the runs; one below it for each.")]
+ModelOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model-option",
+        "-M",
+        metavar="KEY=VALUE",
+        help="An option of the model's loader, several times for several: -M dtype=bf16 -M max_pixels=200704 (hf), "
+        "-M concurrency=16 (servers). A wrong one lists all.",
+    ),
+]
 Prompts = Annotated[Path | None, typer.Option(help="A folder that overrides single prompt files.")]
 Limit = Annotated[
     int | None, typer.Option(min=1, help="So many samples in all, over all data sets together.")
@@ -84,6 +94,31 @@ def listed(text: str) -> list[str]:
     found = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not found:
         raise InputError(f"{text!r} names nothing; write names with commas between them.")
+    return found
+
+
+def model_options(given: list[str] | None) -> dict[str, Any]:
+    """``KEY=VALUE`` arguments as keyword arguments of a loader; values are read as YAML (numbers, true, {a: b}).
+
+    Raises:
+        InputError: an argument without a key or with a value that is no YAML, or a key that comes twice.
+    """
+    import yaml
+
+    found: dict[str, Any] = {}
+    for text in given or ():
+        key, equals, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or not key.isidentifier():
+            raise InputError(f"--model-option {text!r}: write it as KEY=VALUE, for example dtype=bf16.")
+        if key in found:
+            raise InputError(f"--model-option {key} is given twice.")
+        try:
+            found[key] = yaml.safe_load(value)
+        except yaml.YAMLError as exc:
+            raise InputError(
+                f"--model-option {text!r}: the value is no YAML ({exc.__class__.__name__}); put it in quotes."
+            ) from exc
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ego_adr import console
-from ego_adr.cli_options import Json, Prompts
+from ego_adr.cli_options import Json, ModelOptions, Prompts, model_options
 from ego_adr.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
         ] = None,
         window: Window = 10.0,
         model: ModelName = "tabletop",
+        options: ModelOptions = None,
         graph: Order = "text",
         examples: Examples = None,
         no_heat_last: NoHeatLast = False,
@@ -101,7 +102,7 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
             if video is not None or graph == "model":
                 from ego_adr.detector import EgoADR
 
-                detector = EgoADR(model, route="deep", prompts=prompts)
+                detector = EgoADR(model, route="deep", prompts=prompts, model_options=model_options(options))
             bank = _ordered(written, graph, detector, examples, heat_last=not no_heat_last)
             if log is None and video is None:
                 _show_bare_whatif(bank, str(whatif), as_json)
@@ -147,6 +148,7 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
             typer.Option(help="Play a file at this multiple of its own time; else as fast as it goes."),
         ] = None,
         model: ModelName = "tabletop",
+        options: ModelOptions = None,
         graph: Order = "text",
         examples: Examples = None,
         no_heat_last: NoHeatLast = False,
@@ -160,7 +162,7 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
             from ego_adr.sessions.windows import watch as watch_clips
 
             written = read(procedure)
-            detector = EgoADR(model, route="deep", prompts=prompts)
+            detector = EgoADR(model, route="deep", prompts=prompts, model_options=model_options(options))
             bank = _ordered(written, graph, detector, examples, heat_last=not no_heat_last)
             clips = stream_windows(source, window=window, frames=detector.settings.frames, speed=speed)
             for line in watch_clips(detector, clips, bank, window=window):
@@ -175,6 +177,7 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
         procedure: Annotated[str, typer.Argument(help="The procedure: a file, or its text.")],
         order: Order = "text",
         model: ModelName = "tabletop",
+        options: ModelOptions = None,
         examples: Examples = None,
         no_heat_last: NoHeatLast = False,
         prompts: Prompts = None,
@@ -191,7 +194,7 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
             if order == "model":
                 from ego_adr.detector import EgoADR
 
-                detector = EgoADR(model, prompts=prompts)
+                detector = EgoADR(model, prompts=prompts, model_options=model_options(options))
             bank = _ordered(written, order, detector, examples, heat_last=not no_heat_last)
             for path, draw in ((svg, graph_svg), (dot, graph_dot)):
                 if path is not None:

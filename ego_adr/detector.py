@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -57,6 +57,7 @@ class EgoADR:
         batch_size: requests a batch; None takes the model's own wish.
         cache: a folder, True for the default one (see `cache_folder`), False for none.
         progress: called as ``progress(stage, done, total)`` while `detect_many` works.
+        model_options: of the loader, for a model that is given by name (`ego_adr.load_model`).
 
     Raises:
         InputError: for a switch that is not allowed; the message lists what is.
@@ -81,6 +82,7 @@ class EgoADR:
         batch_size: int | None = None,
         cache: bool | str | PathLike[str] = True,
         progress: Progress | None = None,
+        model_options: Mapping[str, Any] | None = None,
     ) -> None:
         _check("route", route, ["auto", *route_names()])
         _check("match", match, ["auto", "published", "recommended", "off"])
@@ -91,7 +93,7 @@ class EgoADR:
             raise InputError("calibrate works on likelihoods: use it with decide='score' or 'two-step'.")
         folder = cache_folder() if cache is True else (Path(cache) if cache else None)
         self.cache: Path | None = folder
-        self.model = _with_cache(load_model(model), folder)
+        self.model = _with_cache(load_model(model, **(model_options or {})), folder)
         self.bank_model = None if bank_model is None else _with_cache(load_model(bank_model), folder)
         self.prompts = PromptLibrary(prompts, getattr(self.model, "prompts", None))
         self.taxonomy = taxonomy if isinstance(taxonomy, Taxonomy) else load_taxonomy(taxonomy)

@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ego_adr.cli import app
+from ego_adr.cli_options import model_options
+from ego_adr.errors import InputError
 from ego_adr.types import Detection, ProcedureBank
 
 RECIPE = "# Omelette\n\n1. Crack two eggs into the bowl.\n2. Whisk the eggs with a fork.\n3. Pour the eggs into the pan.\n"
@@ -146,3 +148,47 @@ def test_detect_shows_a_person_the_verdict_and_what_it_rests_on(video: Path, rec
     assert result.exit_code == 0
     assert "narration" in result.stdout
     assert "2. Whisk the eggs" in result.stdout
+
+
+def test_options_of_the_models_loader_are_read_as_yaml() -> None:
+    given = [
+        "dtype=bf16",
+        "max-pixels=200704",
+        "trust_remote_code=true",
+        "extra={kwargs: {think: false}}",
+        "a=",
+    ]
+    assert model_options(given) == {
+        "dtype": "bf16",
+        "max_pixels": 200704,
+        "trust_remote_code": True,
+        "extra": {"kwargs": {"think": False}},
+        "a": None,
+    }
+    assert model_options(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["dtype"], "write it as KEY=VALUE"),
+        (["=bf16"], "write it as KEY=VALUE"),
+        (["a b=1"], "write it as KEY=VALUE"),
+        (["extra={a"], "is no YAML"),
+        (["dtype=bf16", "dtype=fp16"], "dtype is given twice"),
+    ],
+)
+def test_an_option_of_the_loader_that_cannot_be_read_is_an_error(given: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        model_options(given)
+
+
+def test_a_clip_as_images_is_one_option_away(video: Path, recipe: Path) -> None:
+    asked = ("detect", video, "-p", recipe, "-a", "whisk eggs", "-r", "shallow", "--no-cache", "--json")
+    tokens = []
+    for more in ((), ("-M", "clip_form=timed images")):
+        found = Detection.model_validate(said(run(*asked, *more)))
+        tokens.append(sum(use.prompt_tokens for use in found.stages))
+    wrong = run(*asked, "-M", "colour=red")
+    assert wrong.exit_code == 1
+    assert "unknown option colour; the options are" in json.dumps(said(wrong))

@@ -36,6 +36,7 @@ LEVELS: dict[str, int] = {
     "demo": 10,
     "cli_evaluation": 11,
     "cli_options": 11,
+    "cli_running": 11,
     "cli_scoring": 11,
     "cli_sessions": 11,
     "cli": 11,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,18 +21,24 @@ def add_agent_commands(
     app: typer.Typer,
     report: Callable[[bool], AbstractContextManager[None]],
     note: Callable[[str], None],
+    model_options: Callable[[list[str] | None], dict[str, Any]],
 ) -> None:
     """Register serve and assess.
 
     Args:
         report: the context that turns errors of ours into messages and exit codes (`ego_adr.console.report_errors`).
         note: shows a line to the person who started it (`ego_adr.console.note`).
+        model_options: reads ``KEY=VALUE`` arguments (`ego_adr.cli_options.model_options`).
     """
 
     @app.command()
     def serve(
         video_root: Annotated[Path, typer.Option(help="The only folder whose videos are opened.")],
         model: Annotated[str, typer.Option("--model", "-m", help="As in `ego-adr detect`.")] = "tabletop",
+        options: Annotated[
+            list[str] | None,
+            typer.Option("--model-option", "-M", metavar="KEY=VALUE", help="As in `ego-adr detect`."),
+        ] = None,
         host: Host = "127.0.0.1",
         port: Annotated[int, typer.Option(help="Port to listen at.")] = 9010,
         card_url: CardUrl = None,
@@ -75,6 +81,7 @@ def add_agent_commands(
                 prompts=prompts,
                 taxonomy=taxonomy,
                 cache=cache,
+                model_options=model_options(options),
             )
 
     @app.command()

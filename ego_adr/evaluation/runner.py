@@ -35,7 +35,7 @@ __all__ = [
 
 MANIFEST = "run.json"
 #: Settings that may differ between the first start of a run and its resumption.
-_MAY_CHANGE = frozenset({"limit", "total", "version"})
+_MAY_CHANGE = frozenset({"limit", "total", "version", "model_options"})
 #: Called with how many samples are done (those of earlier starts included) and how many there are.
 Progress = Callable[[int, int], None]
 

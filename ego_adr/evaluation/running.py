@@ -37,7 +37,8 @@ class RunPlan:
     Attributes:
         name: shown in tables.
         model: a name, or a backend.
-        options: keyword arguments of `EgoADR`, the route among them.
+        options: keyword arguments of `EgoADR`, the route and the ``model_options`` among them. Plans of one model
+            share the options that its first plan loads it with.
     """
 
     name: str
@@ -86,8 +87,9 @@ def run_plans(
     for plan in plans:
         if plan.model not in models:
             models.clear()  # one model at a time: two may not fit into memory together
-            models[plan.model] = load_model(plan.model)
+            models[plan.model] = load_model(plan.model, **(plan.options.get("model_options") or {}))
         options = dict(plan.options)
+        loading = _plain(options.pop("model_options", None) or {})
         detector = _detector(models[plan.model], options, samples if open_end else None)
         if started is not None:
             started(plan.name, detector)
@@ -99,7 +101,12 @@ def run_plans(
                 Path(out) / plan.folder,
                 name=plan.name,
                 narrations=told,
-                settings={**(settings or {}), "options": extra, "narrations": file_mark(narrations)},
+                settings={
+                    **(settings or {}),
+                    "options": extra,
+                    "model_options": loading,
+                    "narrations": file_mark(narrations),
+                },
                 progress=None if progress is None else _named(progress, plan.name),
                 **how,
             )
@@ -170,4 +177,6 @@ def _named(progress: RunProgress, name: str) -> Callable[[int, int], None]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)

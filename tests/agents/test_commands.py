@@ -11,12 +11,13 @@ from typer.testing import CliRunner
 
 from ego_adr import agents, console
 from ego_adr.agents.commands import add_agent_commands
+from ego_adr.cli_options import model_options
 
 
 @pytest.fixture
 def app() -> typer.Typer:
     made = typer.Typer()
-    add_agent_commands(made, console.report_errors, console.note)
+    add_agent_commands(made, console.report_errors, console.note, model_options)
     return made
 
 
@@ -41,7 +42,9 @@ def test_serve_and_assess_hand_on_what_they_are_given(
         "--waiting",
         "3",
     ]
-    done = CliRunner().invoke(app, [*serve, "--route", "deep", "--max-clip-seconds", "60"])
+    done = CliRunner().invoke(
+        app, [*serve, "--route", "deep", "--max-clip-seconds", "60", "-M", "dtype=fp32"]
+    )
     assert done.exit_code == 0, done.output
     assert (called["model"], called["port"], called["card_url"], called["route"]) == (
         "m",
@@ -49,6 +52,7 @@ def test_serve_and_assess_hand_on_what_they_are_given(
         "http://a/",
         "deep",
     )
+    assert called["model_options"] == {"dtype": "fp32"}
     assert (called["limits"].waiting, called["limits"].clip_seconds) == (3, 60.0)
     assess = ["assess", "--data", str(tmp_path), "--videos", str(tmp_path), "--judge", "a", "--judge", "b"]
     done = CliRunner().invoke(app, assess)

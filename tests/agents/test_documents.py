@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from ego_adr import ScriptedModel, agents, console
 from ego_adr.agents.commands import add_agent_commands
+from ego_adr.cli_options import model_options
 from ego_adr.types import Request
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "agents"
@@ -91,7 +92,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def start(arguments: list[str]) -> None:
     app = typer.Typer()
-    add_agent_commands(app, console.report_errors, console.note)
+    add_agent_commands(app, console.report_errors, console.note, model_options)
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
 

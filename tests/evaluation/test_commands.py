@@ -108,6 +108,19 @@ def test_the_total_is_said_before_the_start_and_stdout_holds_json_alone(own: Pat
     assert "limit 3 of 8, over all data sets together, seed 0" in said
 
 
+def test_options_of_the_loader_are_kept_and_may_change_when_they_change_no_answer(
+    own: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "runs"
+    run(own, out, "--limit", 4, "-M", "batch_size=2")
+    (manifest,) = out.glob("*/run.json")
+    assert json.loads(manifest.read_text(encoding="utf-8"))["model_options"] == {"batch_size": 2}
+    found = run(own, out, "-M", "batch_size=3")
+    assert (found["runs"][0]["before"], found["runs"][0]["done"]) == (4, 4)
+    other = run(own, out, "-M", "clip_form=timed images", code=1)
+    assert "holds a run of other settings" in json.dumps(other)
+
+
 def test_score_and_compare_need_no_model(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(own, tmp_path / "one")
     run(own, tmp_path / "two", "--match", "recommended")
