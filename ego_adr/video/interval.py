@@ -135,7 +135,7 @@ def resolve_interval(
     explicit_end = stop is not None
     begin = first if begin is None else begin
     stop = last if stop is None else stop
-    if stop < begin:
+    if stop < begin and explicit_end:
         if stop < first or begin >= last:
             raise ClipRangeError(
                 f"{name}: the clip ends at {say_seconds(stop)}, before it starts at {say_seconds(begin)}, and does not "

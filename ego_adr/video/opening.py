@@ -28,8 +28,12 @@ def identify_file(path: str) -> tuple[int, ...]:
     try:
         found = os.stat(path)
     except FileNotFoundError:
-        hint = " Only files can be read: download it first." if "://" in path else " Check the path."
-        raise VideoError(f"{path}: there is no such file.{hint}") from None
+        hint = " Check the path."
+        if path.startswith("file:"):
+            hint = " Give its path, without 'file:'."
+        elif "://" in path:
+            hint = " Only files can be read: download it first."
+        raise VideoError(f"{path if path.strip() else repr(path)}: there is no such file.{hint}") from None
     except (OSError, ValueError) as exc:
         raise VideoError(f"{path}: the file cannot be reached ({exc}).") from exc
     if stat.S_ISDIR(found.st_mode):

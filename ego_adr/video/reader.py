@@ -17,6 +17,11 @@ from ego_adr.video.scaling import FrameConverter
 
 __all__ = ["VideoReader"]
 
+#: Formats that say when a picture is decoded, not when it is shown.
+_STORED_TIMES_ONLY = ("avi", "asf")
+#: AVFMT_NOTIMESTAMPS: bare streams. The demuxer makes up 25 pictures a second for some of them.
+_NO_TIMES = 0x0080
+
 
 class VideoReader:
     """An open video file. Not for two threads at once.
@@ -52,7 +57,8 @@ class VideoReader:
 
     def picture_times(self, start: float, end: float) -> list[float]:
         """When the pictures that are shown in [start, end) begin, in seconds, ascending. Nothing is decoded."""
-        low, high = self._tick(start), min(self._tick(end), self._end)
+        low = self._tick(start)
+        high = max(low + 1, min(self._tick(end), self._end))
         lead, packets = self._source.enter(low)
         found: set[int] = set()
         for packet in packets:
@@ -101,15 +107,14 @@ class VideoReader:
 
         source = self._source
         context = source.stream.codec_context
-        if (
-            source.container.format.name == "avi"
-            and context.codec.canonical_name in ("h264", "hevc")
-            and context.has_b_frames
-        ):
+        form, codec = source.container.format, context.codec.canonical_name
+        if form.name in _STORED_TIMES_ONLY and codec in ("h264", "hevc") and context.has_b_frames:
             raise VideoError(
-                f"{self.path}: AVI files hold no presentation times, and this video stores its pictures out of order. "
-                "Convert it to MP4, for example: ffmpeg -i FILE -c:v libx264 out.mp4"
+                f"{self.path}: {form.name.upper()} files hold no presentation times, and this video stores its "
+                "pictures out of order. Convert it to MP4, for example: ffmpeg -i FILE -c:v libx264 out.mp4"
             )
+        if form.flags & _NO_TIMES:
+            raise VideoError(_no_times(self.path))
         for number, packet in enumerate(chain(source.read(), [None])):
             if number == 0 and packet is not None:
                 source.learn_shift(packet)
@@ -119,13 +124,13 @@ class VideoReader:
                 continue
             for frame in frames:
                 if frame.pts is None:
-                    raise VideoError(
-                        f"{self.path}: the pictures carry no times. Put them into a container that has times, for "
-                        "example: ffmpeg -i FILE -c copy out.mp4"
-                    )
+                    raise VideoError(_no_times(self.path))
                 source.interlaced = frame.interlaced_frame
                 return int(frame.pts)
-        raise VideoError(f"{self.path}: not one picture of the video can be decoded. Get the file again.")
+        raise VideoError(
+            f"{self.path}: not one picture of the video can be decoded (its codec is {codec}). Where a player shows it, "
+            "convert it to MP4; where none does, get the file again."
+        )
 
     def _find_end(self) -> tuple[int, float | None]:
         """Where the last picture that is there ends, and the promised duration when the file breaks off before."""
@@ -158,3 +163,10 @@ class VideoReader:
             for packet in packets
             if shown_at(packet) is not None and not packet.is_corrupt
         )
+
+
+def _no_times(path: str) -> str:
+    return (
+        f"{path}: the pictures carry no times. Make a video that has times, and say how many are shown a second, for "
+        "example: ffmpeg -framerate 30 -i FILE -c:v libx264 out.mp4"
+    )

@@ -47,8 +47,9 @@ def sample_frames(
         warn: give each warning as an `EgoADRWarning`; they are on the result in any case.
 
     Returns:
-        Frames of H x W x 3 uint8, RGB, upright (rotation applied), in order of time, with ``start`` and ``end`` that
-        were really used, the ``duration`` of the whole video, and ``warnings``.
+        Frames of H x W x 3 uint8, RGB, upright (rotation applied; pixels as they are stored, also where the file says
+        that they are not square), in order of time, with ``start`` and ``end`` that were really used, the
+        ``duration`` of the whole video, and ``warnings``.
 
     Raises:
         VideoError: the file cannot be read, holds no pictures, or is damaged where it was asked for.
@@ -61,6 +62,10 @@ def sample_frames(
         if times is not None:
             raise InputError(
                 "times= belongs to a list of pictures; a video file has its own times. Leave it out."
+            )
+        if isinstance(source, bytes) and b"\0" in source:
+            raise VideoError(
+                f"{len(source):,} bytes were given that are no path. Write a video's content to a file, and give its path."
             )
         found = _from_file(os.fsdecode(source), start, end, n, longer_side)
     else:

@@ -57,6 +57,16 @@ def test_a_folder_and_an_address_are_errors_that_say_so(tmp_path: Path) -> None:
         sample_frames(tmp_path)
     with pytest.raises(VideoError, match="download"):
         sample_frames("https://example.org/a.mp4")
+    with pytest.raises(VideoError, match="without 'file:'"):
+        sample_frames(f"file://{tmp_path}/a.mp4")
+    with pytest.raises(VideoError, match="'': there is no such file"):
+        sample_frames("")
+
+
+def test_the_content_of_a_video_is_no_path_and_is_not_printed(plain_video: Path) -> None:
+    with pytest.raises(VideoError, match="are no path") as failed:
+        sample_frames(plain_video.read_bytes())
+    assert len(str(failed.value)) < 200
 
 
 @pytest.mark.parametrize(
@@ -111,8 +121,9 @@ def test_equal_ends_give_the_pictures_around_that_instant(plain_video: Path, num
 def test_a_clip_shorter_than_a_picture_gives_the_one_that_is_shown(
     plain_video: Path, number_of: Numbers
 ) -> None:
-    with pytest.warns(EgoADRWarning, match="holds 1"):
-        assert numbers(plain_video, number_of, 1.01, 1.02) == [30]
+    for start, end, number in ((1.01, 1.02, 30), (1.01, 1.01 + 1e-12, 30), (0.0, 1e-12, 0)):
+        with pytest.warns(EgoADRWarning, match="holds 1"):
+            assert numbers(plain_video, number_of, start, end) == [number]
 
 
 def test_swapped_ends_give_the_clip_between_them(plain_video: Path, number_of: Numbers) -> None:

@@ -127,6 +127,11 @@ def test_a_start_past_the_last_picture_is_an_error_that_says_how_long_the_video_
     assert "a.mp4" in str(failed.value)
 
 
+def test_an_end_that_nobody_gave_is_not_spoken_of() -> None:
+    with pytest.raises(ClipRangeError, match=r"the clip starts at 60\.0 s, the video ends at 10\.0 s"):
+        resolved(60.0, None)
+
+
 def test_an_end_past_the_last_picture_is_clamped_with_a_warning() -> None:
     found = resolved(8.0, 60.0)
     assert (found.start, found.end) == (8.0, 10.0)

@@ -56,6 +56,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "divx.avi": {"codec": "mpeg4", "gop": 30, "options": {"bf": "2"}},
     "motion-jpeg.avi": {"codec": "mjpeg", "pix_fmt": "yuvj420p"},
     "mpeg2.ts": {"codec": "mpeg2video", "gop": 15, "options": {"bf": "2"}},
+    "program-stream.mpg": {"codec": "mpeg2video", "gop": 12, "options": {"bf": "2"}},
+    "disc.vob": {"codec": "mpeg2video", "gop": 12, "options": {"bf": "2"}},
+    "mpeg1.mpg": {"codec": "mpeg1video", "gop": 12},
     "prores.mov": {"codec": "prores_ks", "pix_fmt": "yuv422p10le"},
     "ffv1-ten-bit.mkv": {"codec": "ffv1", "pix_fmt": "yuv422p10le"},
     "gray.mkv": {"codec": "ffv1", "pix_fmt": "gray"},
@@ -243,6 +246,37 @@ def test_times_that_avi_cannot_hold_are_refused_not_guessed(make_video: Make) ->
         sample_frames(make_video("reordered.avi", 30))
 
 
-def test_pictures_without_times_are_refused_with_a_remedy(make_video: Make) -> None:
-    with pytest.raises(VideoError, match="no times"):
-        sample_frames(make_video("raw.h264", 30))
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("raw.h264", {}),
+        ("raw.mjpeg", {"codec": "mjpeg", "pix_fmt": "yuvj420p"}),
+        ("raw.m2v", {"codec": "mpeg2video"}),
+    ],
+)
+def test_pictures_without_times_are_refused_with_a_remedy(
+    name: str, kind: dict[str, Any], make_video: Make
+) -> None:
+    with pytest.raises(VideoError, match=r"no times.*-framerate"):
+        sample_frames(make_video(name, 30, **kind))
+
+
+def test_streams_that_were_joined_end_to_end_are_one_video(
+    make_video: Make, number_of: Numbers, painted: Callable[..., Array]
+) -> None:
+    def part(first: int) -> Path:
+        return make_video(
+            f"{first}.ts", 60, picture=lambda number, *size: painted(number + first, *size), gop=30
+        )
+
+    parts = [part(first) for first in (0, 60, 120)]
+    joined = parts[0].with_name("joined.ts")
+    joined.write_bytes(b"".join(part.read_bytes() for part in parts))
+    whole = sample_frames(joined, n=6)
+    assert whole.duration == pytest.approx(6.0, abs=0.01)
+    assert [number_of(frame.array) for frame in whole] == [15, 45, 75, 105, 135, 165]
+    for start in (0.5, 2.5, 4.5, 0.5):
+        frames = sample_frames(joined, start, start + 1, 3)
+        assert [number_of(frame.array) for frame in frames] == [
+            round(30 * start) + step for step in (5, 15, 25)
+        ]
