@@ -147,6 +147,9 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
             float | None,
             typer.Option(help="Play a file at this multiple of its own time; else as fast as it goes."),
         ] = None,
+        patience: Annotated[
+            float, typer.Option(help="Seconds that a camera may be silent; it is opened anew until then.")
+        ] = 10.0,
         model: ModelName = "tabletop",
         options: ModelOptions = None,
         graph: Order = "text",
@@ -155,22 +158,34 @@ def add_session_commands(app: typer.Typer, read: Callable[[str], ProcedureBank])
         prompts: Prompts = None,
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
     ) -> None:
-        """The same live: one line a step, one line an error, the moment it can be known."""
-        with console.report_errors(as_json):
+        """The same live: one line a step, one line an error, the moment it can be known.
+
+        Ctrl-C ends a live recording: what is missing by then is told. Twice, it leaves at once.
+        """
+        with console.report_errors(as_json, lines=True):
             from ego_adr.detector import EgoADR
+            from ego_adr.sessions.live import is_live
             from ego_adr.sessions.streams import stream_windows
             from ego_adr.sessions.windows import watch as watch_clips
 
             written = read(procedure)
             detector = EgoADR(model, route="deep", prompts=prompts, model_options=model_options(options))
             bank = _ordered(written, graph, detector, examples, heat_last=not no_heat_last)
-            clips = stream_windows(source, window=window, frames=detector.settings.frames, speed=speed)
-            for line in watch_clips(detector, clips, bank, window=window):
-                if as_json:
-                    typer.echo(line.model_dump_json())
-                else:
-                    style = {"error": "red", "note": "dim"}.get(line.kind, "")
-                    console.out().print(f"{line.time:8.1f} s  {line.text}", style=style, markup=False)
+            with console.stop_on_interrupt(is_live(source)) as stop:
+                clips = stream_windows(
+                    source,
+                    window=window,
+                    frames=detector.settings.frames,
+                    speed=speed,
+                    patience=patience,
+                    stop=stop,
+                )
+                for line in watch_clips(detector, clips, bank, window=window):
+                    if as_json:
+                        typer.echo(line.model_dump_json())
+                    else:
+                        style = {"error": "red", "note": "dim"}.get(line.kind, "")
+                        console.out().print(f"{line.time:8.1f} s  {line.text}", style=style, markup=False)
 
     @app.command()
     def graph(

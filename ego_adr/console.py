@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +33,7 @@ __all__ = [
     "show_match",
     "show_probe",
     "stage_progress",
+    "stop_on_interrupt",
 ]
 
 
@@ -76,8 +79,12 @@ def notes_for_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def report_errors(as_json: bool) -> Iterator[None]:
-    """Turn an error of ours into a message on stderr (and a JSON object with ``--json``) and exit code 1."""
+def report_errors(as_json: bool, *, lines: bool = False) -> Iterator[None]:
+    """Turn an error of ours into a message on stderr (and a JSON object with ``--json``) and exit code 1.
+
+    Args:
+        lines: the object is one of several, each on a line of its own.
+    """
     import typer
 
     try:
@@ -85,12 +92,40 @@ def report_errors(as_json: bool) -> Iterator[None]:
             yield
     except EgoADRError as exc:
         if as_json:
-            print_json({"status": "failed", "failure": {"cause": exc.cause, "message": str(exc)}})
+            told = {"status": "failed", "failure": {"cause": exc.cause, "message": str(exc)}}
+            if lines:
+                sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
+            else:
+                print_json(told)
         _err().print(f"error: {exc}", markup=False, style="red")
         raise typer.Exit(1) from exc
     except KeyboardInterrupt as exc:
         _err().print("stopped.")
         raise typer.Exit(130) from exc
+
+
+@contextmanager
+def stop_on_interrupt(wanted: bool = True) -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C sets; the second interrupts as usual.
+
+    Args:
+        wanted: False leaves Ctrl-C as it is.
+    """
+    stop = threading.Event()
+    if not wanted or threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def first(_number: int, _frame: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        stop.set()
+        _err().print("stopping after this window; Ctrl-C again leaves at once", style="dim")
+
+    before = signal.signal(signal.SIGINT, first)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

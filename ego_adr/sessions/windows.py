@@ -189,9 +189,15 @@ def watch(
     seen: list[WindowSeen] = []
     told: set[tuple[str, int | None, int | None]] = set()
     events: list[StepEvent] = []
+    reached = 0.0
     for clip in coming:
         latest = see_windows(detector, [clip], bank)[0]
         seen.append(latest)
+        if latest.start > reached + 1e-6:
+            gap = f"nothing was looked at from {reached:.1f} to {latest.start:.1f} s"
+            why = "no pictures came, or the model was busy"
+            yield LiveLine(kind="note", time=reached, text=f"{gap}: {why}")
+        reached = max(reached, latest.end)
         if latest.failure is not None:
             text = f"this window could not be narrated: {latest.failure.message}"
             yield LiveLine(kind="note", time=latest.start, text=text)
