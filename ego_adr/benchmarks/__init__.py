@@ -45,8 +45,8 @@ def load_samples(
     """The samples of a benchmark.
 
     Args:
-        name: ``egoerrorvqa``, ``egoerrorvqa-open``, a name from an entry point, the path of a ``.jsonl`` file
-            of your own (see `own`), or of a published ``.json`` file.
+        name: ``egoerrorvqa``, ``egoerrorvqa-open``, a name from an entry point, the path of a ``.jsonl`` or
+            ``.json`` file of your own (see `own`), or of a published ``.json`` file. Files may be gzipped.
         data: the folder of its files; default the variable ``EGO_ADR_DATA``.
         videos: root of the videos.
         datasets: a part of its data sets.
@@ -58,7 +58,8 @@ def load_samples(
         DataError: for an unknown name, or data that cannot be read.
     """
     from ego_adr.benchmarks.egoerrorvqa import load_egoerrorvqa, read_procedures
-    from ego_adr.benchmarks.own import load_own
+    from ego_adr.benchmarks.own import holds_own_rows, load_own
+    from ego_adr.benchmarks.reading import file_ending
 
     asked = os.fspath(name)
     common: dict[str, Any] = {"videos": videos, "taxonomy": taxonomy, "faults": faults}
@@ -73,8 +74,10 @@ def load_samples(
             load: Callable[..., list[Sample]] = entry.load()
             return load(data=data, **published)
     path = Path(asked)
+    if path.is_dir():
+        raise DataError(f"{path} is a folder. Give a file of rows, or egoerrorvqa with --data {path}.")
     if path.is_file():
-        if path.suffix.casefold() == ".json":
+        if file_ending(path) == ".json" and not holds_own_rows(path):
             return load_egoerrorvqa(path, tent_times=tent_times, **published)  # type: ignore[arg-type]
         named = read_procedures(procedures) if procedures is not None else {}
         return load_own(path, procedures=named, **common)

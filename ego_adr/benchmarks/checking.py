@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from ego_adr.benchmarks.reading import is_file
 from ego_adr.benchmarks.samples import NEGATIVE_START, NO_ACTION, Sample
 from ego_adr.errors import VideoError
 
@@ -23,7 +24,8 @@ class DataReport(BaseModel):
         datasets: data set -> samples.
         unreadable: rows that could not be read at all.
         missing_videos: videos that are not there (each once, with how many samples need it).
-        bad_times: times that are no numbers, end before start, or lie past the end of the video.
+        bad_times: times that end before they start, or past the end of the video: the clip is swapped or clamped.
+        no_times: times that are none, videos that cannot be opened, clips that start past the end: these fail.
         no_procedure, no_label: samples without.
         no_action: samples that name no step.
         negative_start: samples that show the whole video because their step has no time.
@@ -41,6 +43,7 @@ class DataReport(BaseModel):
     unreadable: tuple[str, ...] = ()
     missing_videos: tuple[str, ...] = ()
     bad_times: tuple[str, ...] = ()
+    no_times: tuple[str, ...] = ()
     no_procedure: tuple[str, ...] = ()
     no_label: tuple[str, ...] = ()
     no_action: tuple[str, ...] = ()
@@ -52,7 +55,9 @@ class DataReport(BaseModel):
     @property
     def ok(self) -> bool:
         """Every sample can be asked and scored. Conflicts, duplicates and swapped times do not prevent that."""
-        return not (self.unreadable or self.missing_videos or self.no_procedure or self.no_label)
+        return not (
+            self.unreadable or self.missing_videos or self.no_times or self.no_procedure or self.no_label
+        )
 
 
 def check_data(
@@ -72,14 +77,17 @@ def check_data(
         faults: rows that the loader could not read.
     """
     paths = Counter(sample.shown.video for sample in samples)
-    missing = [path for path in paths if not Path(path).is_file()] if videos or open_videos else []
+    missing = [path for path in paths if not is_file(Path(path))] if videos or open_videos else []
     bad_times: list[str] = []
+    no_times: list[str] = []
     for sample in samples:
         if sample.problem is not None and sample.problem.cause == "times":
-            bad_times.append(f"{sample.id}: {sample.problem.message}")
+            no_times.append(f"{sample.id}: {sample.problem.message}")
         bad_times += [f"{sample.id}: {note}" for note in sample.notes if note.startswith("end before start")]
     if open_videos:
-        bad_times += _past_the_end(samples, set(missing))
+        late, beyond = _past_the_end(samples, set(missing))
+        bad_times += late
+        no_times += beyond
     same: dict[tuple[object, ...], list[Sample]] = {}
     for sample in samples:
         same.setdefault((sample.dataset, sample.group, sample.shown), []).append(sample)
@@ -93,6 +101,7 @@ def check_data(
         unreadable=tuple(faults),
         missing_videos=tuple(f"{path} ({paths[path]} samples)" for path in missing),
         bad_times=tuple(bad_times),
+        no_times=tuple(no_times),
         no_procedure=tuple(
             f"{sample.id}: {sample.problem.message}"
             for sample in samples
@@ -118,12 +127,13 @@ def _told(group: Sequence[Sample]) -> str:
     return f"{group[0].id}: {len(group)} samples, {truths}"
 
 
-def _past_the_end(samples: Sequence[Sample], missing: set[str]) -> list[str]:
-    """Samples whose times the video does not have; opens each video once."""
+def _past_the_end(samples: Sequence[Sample], missing: set[str]) -> tuple[list[str], list[str]]:
+    """Samples that end past their video, and those that have no picture of it; opens each video once."""
     from ego_adr.types import Clip
     from ego_adr.video import sample_clip
 
-    found: list[str] = []
+    late: list[str] = []
+    beyond: list[str] = []
     lengths: dict[str, float | None] = {}
     for sample in samples:
         path = sample.shown.video
@@ -134,9 +144,14 @@ def _past_the_end(samples: Sequence[Sample], missing: set[str]) -> list[str]:
                 lengths[path] = sample_clip(Clip(path), 1, warn=False).duration
             except VideoError as exc:
                 lengths[path] = None
-                found.append(f"{sample.id}: {exc}")
+                beyond.append(f"{sample.id}: {exc}")
         length = lengths[path]
-        latest = max(sample.shown.start or 0.0, sample.shown.end or 0.0)
-        if length is not None and latest > length:
-            found.append(f"{sample.id}: it ends at {latest} s, the video at {length:.1f} s")
-    return found
+        if length is None:
+            continue
+        times = [time for time in (sample.shown.start, sample.shown.end) if time is not None and time >= 0]
+        latest, earliest = max(times, default=0.0), sample.shown.start or 0.0
+        if earliest >= length:
+            beyond.append(f"{sample.id}: it starts at {earliest} s, the video ends at {length:.1f} s")
+        elif latest > length:
+            late.append(f"{sample.id}: it ends at {latest} s, the video at {length:.1f} s")
+    return late, beyond

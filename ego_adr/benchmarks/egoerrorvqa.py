@@ -6,13 +6,13 @@ Of a row, only video, times, task and action text are shown; fields such as ``mo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+from ego_adr.benchmarks.reading import json_value, read_text, rows_of_json
 from ego_adr.benchmarks.samples import NEGATIVE_START, NO_ACTION, Sample, Shown, Truth, distinct
 from ego_adr.benchmarks.sources import SOURCES, find_video, guess_source
 from ego_adr.errors import ClipRangeError, DataError
@@ -134,21 +134,16 @@ def read_json_rows(path: str | PathLike[str]) -> list[Mapping[str, Any]]:
         DataError: when it is neither, or no JSON.
     """
     try:
-        held = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DataError(f"{path} cannot be read: {exc}.") from exc
-    except json.JSONDecodeError as exc:
+        held = json_value(read_text(path), str(path))
+    except DataError as exc:
+        raise DataError(f"{exc} Download the file again, or give a .jsonl file its ending.") from exc
+    found = rows_of_json(held)
+    if not found:
         raise DataError(
-            f"{path} is no JSON: {exc}. Download the file again, or give a .jsonl file its ending."
-        ) from exc
-    if isinstance(held, Mapping) and held and all(isinstance(value, Mapping) for value in held.values()):
-        return list(held.values())
-    if isinstance(held, Mapping):
-        lists = [value for value in held.values() if isinstance(value, list)]
-        held = lists[0] if len(lists) == 1 else held  # {"version": ..., "rows": [...]}
-    if not isinstance(held, list):
-        raise DataError(f"{path} holds {type(held).__name__}; expected a list of rows, or an object of rows.")
-    return held
+            f"{path} holds {'no rows' if found is not None else type(held).__name__}; "
+            "expected a list of rows, or an object of rows."
+        )
+    return found
 
 
 # ------------------------------------------------------------------------------------------------- one row
@@ -161,7 +156,7 @@ def _sample(
     procedures: Mapping[str, str],
     videos: str | PathLike[str] | None,
     tent_times: TentTimes,
-    instructions: Mapping[tuple[str, Any], str],
+    instructions: Mapping[tuple[str, str], str],
     stand_in: str,
 ) -> Sample:
     video = row.get("video_id") or row.get("recording_id") or row.get("subject_id")
@@ -184,14 +179,16 @@ def _sample(
             notes.append("negative start: the step has no time of its own, the whole video is shown")
         elif end < start:
             notes.append(f"end before start ({start} s to {end} s)")
-    action = next(
-        (row[f] for f in _source_actions(dataset) if isinstance(row.get(f), str) and row[f].strip()), None
-    )
+    texts = {field: row[field] for field in _source_actions(dataset) if row.get(field) is not None}
+    strange = next((field for field, text in texts.items() if not isinstance(text, str)), None)
+    if strange is not None:
+        raise DataError(f"{where}: {strange} must be a text, not {texts[strange]!r}.")
+    action = next((text for text in texts.values() if text.strip()), None)
     if action is None:
         action = _parts_action(row)
     if action is None:
         giveaways.append(NO_ACTION)
-        action = instructions.get((task, row.get("instruction")))
+        action = instructions.get((task, str(row.get("instruction"))))
         said = "its instruction's text stands in" if action else "nothing names its step"
         notes.append(f"no action text: {said}")
     procedure = procedures.get(task, "")
@@ -285,13 +282,13 @@ def _parts_action(row: Mapping[str, Any]) -> str | None:
     return f"{verb} the {first} {'from' if verb == 'detach' else 'to'} the {second}"
 
 
-def _instructions(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, Any], str]:
+def _instructions(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
     """(task, number of the instruction) -> its text, from the rows that carry both."""
-    found: dict[tuple[str, Any], str] = {}
+    found: dict[tuple[str, str], str] = {}
     for row in rows:
         text = row.get("instruction_label") if isinstance(row, Mapping) else None
         if isinstance(text, str) and text.strip() and row.get("instruction") is not None:
-            found.setdefault((str(row.get("task_id")), row["instruction"]), text)
+            found.setdefault((str(row.get("task_id")), str(row["instruction"])), text)
     return found
 
 
@@ -329,10 +326,7 @@ def read_procedures(path: str | PathLike[str]) -> Mapping[str, str]:
     path = Path(path)
     if not path.is_file():
         raise DataError(f"there is no procedures file {path}.")
-    try:
-        held = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
-        raise DataError(f"{path} cannot be read as JSON: {exc}.") from exc
+    held = json_value(read_text(path), str(path))
     if not isinstance(held, Mapping) or not all(isinstance(text, str) for text in held.values()):
         raise DataError(f"{path} must hold an object of task -> procedure text.")
     return {str(task): text for task, text in held.items()}

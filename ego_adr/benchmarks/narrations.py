@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +22,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ego_adr.benchmarks.reading import json_lines
+from ego_adr.benchmarks.reading import file_ending, json_lines, json_value, read_text
 from ego_adr.benchmarks.samples import Sample
 from ego_adr.errors import ClipRangeError, DataError
 from ego_adr.video.interval import parse_time
@@ -90,10 +89,7 @@ def read_narrations(path: str | PathLike[str]) -> Narrations:
         DataError: when it cannot be read, or an entry lacks its text or its place; names the entry.
     """
     place = Path(path)
-    try:
-        text = place.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DataError(f"the narrations {place} cannot be read: {exc}.") from exc
+    text = read_text(place)
     if not text.strip():
         raise DataError(f"the narrations {place} are empty.")
     by_id: dict[str, str] = {}
@@ -133,13 +129,13 @@ def _entries(text: str, place: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     start = text.lstrip()[0]
     if start in "[{":
         try:
-            held = json.loads(text)
-        except json.JSONDecodeError as exc:
+            held = json_value(text, str(place))
+        except DataError:
             if start == "[" or "\n" not in text.strip():
-                raise DataError(f"the narrations {place} are no JSON: {exc}.") from exc
+                raise
             return json_lines(text, place.name)
         return _json_entries(held, place)
-    if place.suffix.casefold() in (".csv", ".tsv"):
+    if file_ending(place) in (".csv", ".tsv"):
         return _table(text, place)
     return _plain_lines(text, place)
 

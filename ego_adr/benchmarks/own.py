@@ -1,4 +1,4 @@
-"""Your own data: one JSON object a line.
+"""Your own data: one JSON object a line, or one JSON list (or object by id) of them.
 
 ::
 
@@ -29,15 +29,16 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
-from ego_adr.benchmarks.reading import json_line
+from ego_adr.benchmarks.reading import is_file, json_line, json_value, read_text, rows_of_json
 from ego_adr.benchmarks.samples import NEGATIVE_START, Sample, Shown, Truth, distinct
 from ego_adr.errors import ClipRangeError, DataError
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Failure
 from ego_adr.video.interval import parse_time
 
-__all__ = ["FIELDS", "load_own"]
+__all__ = ["FIELDS", "holds_own_rows", "load_own"]
 
 FIELDS = (
     "id",
@@ -78,25 +79,20 @@ def load_own(
     """
     place = Path(path)
     labels = taxonomy if taxonomy is not None else Taxonomy.load()
-    try:
-        lines = place.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DataError(f"{place} cannot be read: {exc}.") from exc
+    lines = _lines(read_text(place), place)
     root = Path(videos) if videos is not None else place.parent
     texts: dict[str, str] = {}
     found: list[Sample] = []
     seen: dict[str, int] = {}
-    given: dict[str, int] = {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        where = f"{place.name}, line {number}"
+    given: dict[str, str] = {}
+    for number, line in lines.items():
+        where = f"{place.name}, {number}"
         try:
             row = _row(line, where)
             if row.get("id") is not None:
                 name = str(row["id"])
                 if name in given:
-                    raise DataError(f"{where}: the id {name!r} is already that of line {given[name]}.")
+                    raise DataError(f"{where}: the id {name!r} is already that of {given[name]}.")
                 given[name] = number
             procedure = _procedure(row["procedure"], place.parent, procedures or {}, texts, where)
             found.append(distinct(_sample(row, root, procedure, labels, where), seen))
@@ -107,8 +103,45 @@ def load_own(
     return found
 
 
-def _row(line: str, where: str) -> Mapping[str, Any]:
-    row = json_line(line, where)
+def holds_own_rows(path: str | PathLike[str]) -> bool:
+    """Whether a JSON file holds rows of the schema above, not the published ones.
+
+    Raises:
+        DataError: when it cannot be read.
+    """
+    first = next(iter(_lines(read_text(path), Path(path)).values()))
+    try:
+        row = json_line(first, "") if isinstance(first, str) else first
+    except DataError:
+        return False
+    return isinstance(row, Mapping) and "video" in row and "video_id" not in row
+
+
+def _lines(text: str, place: Path) -> dict[str, Any]:
+    """``line 3`` -> the line; or, where the file is one JSON value, ``row 0`` -> what the row holds."""
+    start = text.lstrip()[:1]
+    if not start:
+        raise DataError(f"{place} holds no rows. Write one JSON object a line.")
+    if start not in "[{":
+        raise DataError(f"{place} begins with {text.split()[0][:40]!r}. Write one JSON object a line.")
+    try:
+        held = json_value(text, place.name)
+    except DataError:
+        held = None  # more than one line, or a broken one, which is named when it is read
+    whole = None if isinstance(held, Mapping) and "video" in held else rows_of_json(held, "id")
+    if whole is not None and not whole:
+        raise DataError(f"{place} holds no rows. Write one JSON object a line.")
+    if whole is not None:
+        return {f"row {number}": row for number, row in enumerate(whole)}
+    if held is not None:
+        return {"line 1": held}
+    return {f"line {number}": line for number, line in enumerate(text.split("\n"), 1) if line.strip()}
+
+
+def _row(line: Any, where: str) -> Mapping[str, Any]:
+    row = json_line(line, where) if isinstance(line, str) else line
+    if not isinstance(row, Mapping):
+        raise DataError(f"{where} holds {type(row).__name__}, not an object.")
     strange = [name for name in row if name not in FIELDS]
     if strange:
         raise DataError(
@@ -118,7 +151,27 @@ def _row(line: str, where: str) -> Mapping[str, Any]:
     for name in _TEXTS:
         if not isinstance(row.get(name), str) or not str(row[name]).strip():
             raise DataError(f"{where}: {name!r} must be a text that is not empty, not {row.get(name)!r}.")
+    if row.get("id") is not None and not _is_id(row["id"]):
+        raise DataError(f"{where}: 'id' must be a text or a whole number, not {row['id']!r}.")
+    if "://" in row["video"]:
+        raise DataError(f"{where}: {row['video']!r} is an address. Download the video, and give its path.")
     return row
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool) and bool(str(value).strip())
+
+
+def _find(root: Path, name: str) -> Path:
+    """Where a video lies: as it is named, or as another system writes the same name (accents, backslashes)."""
+    path = root / Path(name).expanduser()
+    if not is_file(path):
+        plain = name.replace("\\", "/")
+        for form in ("NFC", "NFD"):
+            other = root / normalize(form, plain)
+            if is_file(other):
+                return other
+    return path
 
 
 def _sample(row: Mapping[str, Any], root: Path, procedure: str, taxonomy: Taxonomy, where: str) -> Sample:
@@ -139,7 +192,7 @@ def _sample(row: Mapping[str, Any], root: Path, procedure: str, taxonomy: Taxono
         dataset=str(row.get("dataset") or ""),
         group=str(row.get("group") or video),
         shown=Shown(
-            video=str(root / video),
+            video=str(_find(root, video)),
             start=start,
             end=end,
             procedure=procedure,
@@ -176,13 +229,13 @@ def _procedure(given: str, folder: Path, named: Mapping[str, str], known: dict[s
     if given in known:
         return known[given]
     path = folder / given if "\n" not in given and len(given) < 1024 else None
-    if path is None or not path.is_file():
+    if path is None or not is_file(path):
         looks_like_a_file = path is not None and " " not in given.strip() and bool(path.suffix)
         if not looks_like_a_file:
             return given
         raise DataError(f"{where}: there is no procedure file {path}. Give its path, or the text itself.")
-    try:
-        known[given] = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DataError(f"{where}: the procedure {path} cannot be read as text: {exc}.") from exc
-    return known[given]
+    text = read_text(path)
+    if not text.strip():
+        raise DataError(f"{where}: the procedure file {path} is empty.")
+    known[given] = text
+    return text

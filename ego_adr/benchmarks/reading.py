@@ -1,14 +1,67 @@
-"""Files of one JSON object a line, read with errors that name the line."""
+"""Text and JSON from disk, read with errors that name the file and the line."""
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from ego_adr.errors import DataError
 
-__all__ = ["json_line", "json_lines"]
+__all__ = ["file_ending", "is_file", "json_line", "json_lines", "json_value", "read_text", "rows_of_json"]
+
+_GZIP = b"\x1f\x8b"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def file_ending(path: str | PathLike[str]) -> str:
+    """``.jsonl`` of ``runs.JSONL`` and of ``runs.jsonl.gz``."""
+    name = Path(path).name.casefold().removesuffix(".gz")
+    return Path(name).suffix
+
+
+def is_file(path: Path) -> bool:
+    """`Path.is_file`; False also for a text that is too long, or holds what is in no path."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_text(path: str | PathLike[str]) -> str:
+    """The text of a file: UTF-8, or UTF-16 that begins with its mark (what some shells write); gzipped too.
+
+    Raises:
+        DataError: when it cannot be read, or is no such text.
+    """
+    try:
+        raw = Path(path).read_bytes()
+        if raw.startswith(_GZIP):
+            raw = gzip.decompress(raw)
+        text = raw.decode("utf-16" if raw.startswith(_UTF16) else "utf-8-sig")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as exc:
+        raise DataError(f"{path} is no text in UTF-8 ({exc}). Save it as UTF-8.") from exc
+    except (OSError, EOFError, zlib.error) as exc:
+        raise DataError(f"{path} cannot be read: {exc}.") from exc
+
+
+def json_value(text: str | bytes, where: str) -> Any:
+    """What a JSON text holds.
+
+    Raises:
+        DataError: when it is none; begins with ``where``.
+    """
+    try:
+        return json.loads(text)
+    # Beside what is no JSON: bytes that are no text, a number of thousands of digits, brackets within brackets.
+    except (ValueError, RecursionError) as exc:
+        raise DataError(f"{where} is no JSON: {exc}.") from exc
 
 
 def json_line(line: str, where: str) -> Mapping[str, Any]:
@@ -17,10 +70,7 @@ def json_line(line: str, where: str) -> Mapping[str, Any]:
     Raises:
         DataError: when it holds anything else; begins with ``where``.
     """
-    try:
-        held = json.loads(line)
-    except json.JSONDecodeError as exc:
-        raise DataError(f"{where} is no JSON: {exc}.") from exc
+    held = json_value(line, where)
     if not isinstance(held, Mapping):
         raise DataError(f"{where} holds {type(held).__name__}, not an object.")
     return held
@@ -31,3 +81,28 @@ def json_lines(text: str, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield f"line {number}", json_line(line, f"{name}, line {number}")
+
+
+def rows_of_json(held: Any, key: str | None = None) -> list[Any] | None:
+    """The rows of a JSON value: a list, an object of rows, or an object that holds one of these and nothing like it.
+
+    Args:
+        key: where given, rows of an object that lack this field get their name in the object under it.
+
+    Returns:
+        None where the value is none of these.
+    """
+    if isinstance(held, list):
+        return held
+    if not isinstance(held, Mapping):
+        return None
+    inner = [value for value in held.values() if isinstance(value, (list, Mapping))]
+    if len(inner) == 1 and (isinstance(inner[0], list) or _is_of_rows(inner[0])):
+        return rows_of_json(inner[0], key)  # {"version": ..., "rows": [...]}
+    if not _is_of_rows(held):
+        return None
+    return [row if key is None else {key: name, **row} for name, row in held.items()]
+
+
+def _is_of_rows(held: Mapping[str, Any]) -> bool:
+    return bool(held) and all(isinstance(value, Mapping) for value in held.values())

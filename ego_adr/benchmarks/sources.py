@@ -10,6 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ego_adr.benchmarks.reading import is_file
+
 __all__ = ["SOURCES", "SourceSet", "find_video", "guess_source"]
 
 
@@ -77,6 +79,11 @@ SOURCES: Mapping[str, SourceSet] = {
 }
 
 
+#: Where the videos of other data sets are looked for.
+_UNKNOWN = ("{video_id}.mp4", "{video_id}.*")
+_ENDING = re.compile(r"\.(?:mp4|m4v|mov|mkv|webm|avi)$", re.IGNORECASE)
+
+
 def guess_source(row: Mapping[str, Any], file_name: str = "") -> str | None:
     """The data set that a row is of, by its fields, else by the name of its file."""
     for name, source in SOURCES.items():
@@ -92,8 +99,10 @@ def find_video(root: str | PathLike[str] | None, dataset: str, row: Mapping[str,
     The first file in sorted order that a pattern of the data set's finds. When there is none (or no root to
     look below), the path that would be looked for first comes back: whoever opens it fails by its name.
     """
-    patterns = SOURCES[dataset].videos if dataset in SOURCES else ("{video_id}.mp4",)
+    patterns = SOURCES[dataset].videos if dataset in SOURCES else _UNKNOWN
     fields = {name: str(row.get(name) or "") for name in ("video_id", "task_id")}
+    # An id may be given as the name of its file.
+    fields["video_id"] = _ENDING.sub("", fields["video_id"])
     escaped = {name: glob.escape(value) for name, value in fields.items()}
     if root is None:
         return Path(patterns[0].format(**fields))
@@ -103,6 +112,7 @@ def find_video(root: str | PathLike[str] | None, dataset: str, row: Mapping[str,
             # Endings come in either case: copies by way of other systems are often renamed.
             name = re.sub(r"\.mp4$", ".[mM][pP]4", tried.format(**escaped), flags=re.IGNORECASE)
             found = sorted(glob.glob(str(Path(glob.escape(str(base))) / name)))
-            if found:
-                return Path(found[0])
+            files = [path for path in map(Path, found) if is_file(path)]
+            if files:
+                return files[0]
     return base / patterns[0].format(**fields)

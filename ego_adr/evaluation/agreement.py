@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from ego_adr.benchmarks.reading import json_lines
+from ego_adr.benchmarks.reading import file_ending, json_lines, json_value, read_text
 from ego_adr.errors import DataError
 
 __all__ = ["Agreement", "PairAgreement", "agreement", "read_ratings"]
@@ -139,15 +138,18 @@ def read_ratings(paths: Sequence[str | PathLike[str]]) -> dict[str, dict[str, fl
 def _rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
     if not path.is_file():
         raise DataError(f"there is no file of ratings {path}.")
-    if path.suffix.casefold() == ".jsonl":
-        return list(json_lines(path.read_text(encoding="utf-8-sig"), path.name))
-    text = path.read_text(encoding="utf-8-sig")
-    if path.suffix.casefold() == ".json":
-        try:
-            held = json.loads(text)
-        except json.JSONDecodeError as exc:
-            raise DataError(f"{path} is no JSON: {exc}.") from exc
-        return [(f"entry {n}", row) for n, row in enumerate(held if isinstance(held, list) else [held])]
+    text = read_text(path)
+    if file_ending(path) == ".jsonl":
+        return list(json_lines(text, path.name))
+    if file_ending(path) == ".json":
+        held = json_value(text, str(path))
+        rows = held if isinstance(held, list) else [held]
+        strange = next((n for n, row in enumerate(rows) if not isinstance(row, Mapping)), None)
+        if strange is not None:
+            raise DataError(
+                f"{path.name}, entry {strange} is {type(rows[strange]).__name__}, not an object with fields."
+            )
+        return [(f"entry {n}", row) for n, row in enumerate(rows)]
     return [(f"line {n}", row) for n, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), 2)]
 
 

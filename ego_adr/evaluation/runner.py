@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ego_adr.benchmarks.narrations import Narrations
+from ego_adr.benchmarks.reading import is_file
 from ego_adr.benchmarks.samples import Sample
 from ego_adr.errors import DataError
 from ego_adr.evaluation.results import LOG_NAME, LogWriter, alone_in, line_status, mend_log, plan
@@ -295,7 +296,7 @@ def _relabelled(line: Mapping[str, Any]) -> bool:
 
 
 def _missing(sample: Sample, query: Query, narrations: Narrations | None) -> Failure | None:
-    if query.narration is not None or Path(sample.shown.video).is_file():
+    if query.narration is not None or is_file(Path(sample.shown.video)):
         return None
     said = "" if narrations is None else ", and the narrations have none for it"
     return Failure(cause="video", message=f"there is no video {sample.shown.video}{said}.")

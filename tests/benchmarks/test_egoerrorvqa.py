@@ -127,6 +127,38 @@ def test_another_head_camera_is_taken_where_the_usual_ones_are_missing(
     assert path.is_file()
 
 
+@pytest.mark.parametrize("given", ["one", "one.mp4", "one.MOV", "parts/two", "parts/two.webm", 7])
+def test_a_video_of_another_data_set_is_found_by_its_id_or_its_file_name(tmp_path: Path, given: Any) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "one").mkdir()  # a folder of that name is no video
+    for name in ("one.MOV", "parts/two.webm", "7.mp4"):
+        (tmp_path / name).touch()
+    found = find_video(tmp_path, "", {"video_id": given})
+    assert found.is_file()
+    assert found.stem == Path(str(given)).stem
+
+
+def test_an_instruction_that_is_no_number_does_not_stop_the_others() -> None:
+    base = {"video_id": "v", "task_id": "Demo", "start_time": 0, "end_time": 2, "close_end_answer": "correct"}
+    rows = [
+        {**base, "instruction": [1], "instruction_label": "stir"},
+        {**base, "instruction": 2, "action_annotation": None, "instruction_label": None},
+    ]
+    assert len(samples_of_rows(rows, procedures=PROCEDURES, dataset="egooops")) == 2
+
+
+def test_rows_that_are_wrapped_are_found_and_a_file_without_rows_is_an_error(tmp_path: Path) -> None:
+    row = {"video_id": "v", "task_id": "Demo", "start_time": 0, "end_time": 2, "close_end_answer": "correct"}
+    path = tmp_path / "rows.json"
+    for held in ([row], {"a": row}, {"version": 1, "rows": [row]}, {"version": 1, "rows": {"a": row}}):
+        path.write_text(json.dumps(held), encoding="utf-8")
+        assert len(load_egoerrorvqa(path, procedures=PROCEDURES)) == 1
+    for held in ([], {}, {"rows": []}):
+        path.write_text(json.dumps(held), encoding="utf-8")
+        with pytest.raises(DataError, match=r"rows\.json"):
+            load_egoerrorvqa(path, procedures=PROCEDURES)
+
+
 def test_the_first_head_camera_is_taken_and_never_a_fixed_one(tmp_path: Path) -> None:
     folder = tmp_path / "assembly101" / "rec [1]"
     folder.mkdir(parents=True)
@@ -244,6 +276,7 @@ def test_the_verb_before_the_hyphen_is_taken_off(data_dir: Path) -> None:
         ({"close_end_answer": "correct"}, "has no video_id"),
         ({"video_id": "v", "close_end_answer": "no such label"}, "'no such label' is no label"),
         ({"video_id": "v", "close_end_answer": 3}, "label or a list of labels"),
+        ({"video_id": "v", "action_annotation": 3, "close_end_answer": "correct"}, "must be a text, not 3"),
         ("text", "is str"),
     ],
 )
