@@ -258,6 +258,7 @@ def _ordered(
 
 def _logs(places: list[Path]) -> list[Path]:
     """The logs themselves, those of folders in order of their names."""
+    from ego_adr.reading import file_ending
     from ego_adr.sessions.logs import LOG_ENDINGS
 
     found: list[Path] = []
@@ -265,7 +266,7 @@ def _logs(places: list[Path]) -> list[Path]:
         if not place.is_dir():
             found.append(place)
             continue
-        inside = sorted(path for path in place.iterdir() if path.suffix.casefold() in LOG_ENDINGS)
+        inside = sorted(path for path in place.iterdir() if file_ending(path) in LOG_ENDINGS)
         if not inside:
             raise InputError(f"--examples {place}: the folder holds no log ({', '.join(LOG_ENDINGS)}).")
         found += inside

@@ -11,6 +11,7 @@ import pytest
 LEVELS: dict[str, int] = {
     "errors": 0,
     "types": 0,
+    "reading": 1,
     "resources": 1,
     "video": 2,
     "contact_sheet": 2,

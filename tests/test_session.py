@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import random
@@ -191,7 +192,7 @@ def test_neighbours_of_one_step_are_merged_within_the_gap() -> None:
         ((-1, 0.0, 1.0), "steps 0 to 4"),
         ((True, 0.0, 1.0), r"index \(int\) or its words"),
         ((None, 0.0, 1.0), r"index \(int\) or its words"),
-        ((0, "soon", 1.0), "no time in seconds"),
+        ((0, "soon", 1.0), "'soon' is no time. A time is a number of seconds"),
         ((0, 1.0), "a start and an end"),
         ({"step": 0, "start": 1.0}, "has no end"),
     ],
@@ -288,8 +289,39 @@ def test_a_log_is_read_from_json_lines_and_csv(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("log.csv", 'step;start;end\n"Peel; then wash";0;1.5\n1;2;3\n'),
+        (
+            "log.csv",
+            'Step,Start Time,End Time,note\r\n"Peel; then wash",00:00,00:01.5\r\n\r\n1,0:02,0:03,"two\nlines"\r\n',
+        ),
+        ("log.tsv", "step\tstart\tend\nPeel; then wash\t0\t1.5\n1\t2\t3"),
+        (
+            "log.jsonl",
+            '[{"step": "Peel; then wash", "start": 0, "end": 1.5}, {"step": "1", "start": 2, "end": 3}]',
+        ),
+        (
+            "log.jsonl",
+            '{"step": "Peel; then wash", "start": 0, "end": 1.5}\n\n{"step": 1, "start": "2", "end": 3}',
+        ),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_log_is_read_however_it_was_saved(tmp_path: Path, name: str, text: str, encoding: str) -> None:
+    expected = [StepEvent("Peel; then wash", 0.0, 1.5), StepEvent(1, 2.0, 3.0)]
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    assert read_log(tmp_path / name) == expected
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode(encoding)))
+    assert read_log(tmp_path / f"{name}.gz") == expected
+
+
+@pytest.mark.parametrize(
     ("name", "text", "says"),
     [
+        ("log.csv", "step,start,end\nPeel, then wash,0,1\n", "line 2 has 4 cells.*3 columns.*into quotes"),
+        ("log.csv", 'step,start,end\n"Peel,0,1\n', "no row of a table"),
+        ("log.csv", "step,start,end\n,0,1\n", "line 2 has no step"),
         ("log.json", "{", "no JSON"),
         ("log.json", "", "empty"),
         ("log.json", '{"a": 1}', "no list of events"),

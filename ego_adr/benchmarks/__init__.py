@@ -59,7 +59,7 @@ def load_samples(
     """
     from ego_adr.benchmarks.egoerrorvqa import load_egoerrorvqa, read_procedures
     from ego_adr.benchmarks.own import holds_own_rows, load_own
-    from ego_adr.benchmarks.reading import file_ending
+    from ego_adr.reading import file_ending
 
     asked = os.fspath(name)
     common: dict[str, Any] = {"videos": videos, "taxonomy": taxonomy, "faults": faults}

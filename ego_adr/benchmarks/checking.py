@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from ego_adr.benchmarks.reading import is_file
 from ego_adr.benchmarks.samples import NEGATIVE_START, NO_ACTION, Sample
 from ego_adr.errors import VideoError
+from ego_adr.reading import is_file
 
 __all__ = ["DataReport", "check_data"]
 

@@ -12,12 +12,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from ego_adr.benchmarks.reading import json_value, read_text, rows_of_json
 from ego_adr.benchmarks.samples import NEGATIVE_START, NO_ACTION, Sample, Shown, Truth, distinct
 from ego_adr.benchmarks.sources import SOURCES, find_video, guess_source
 from ego_adr.errors import ClipRangeError, DataError
 from ego_adr.procedure.matching import clean_action
 from ego_adr.prompting import PromptLibrary
+from ego_adr.reading import json_value, read_text, rows_of_json
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Failure
 from ego_adr.video.interval import parse_time

@@ -12,8 +12,6 @@ What is timed is given to the samples whose interval it falls into, in order of 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +20,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ego_adr.benchmarks.reading import file_ending, json_lines, json_value, read_text
 from ego_adr.benchmarks.samples import Sample
 from ego_adr.errors import ClipRangeError, DataError
+from ego_adr.reading import file_ending, json_lines, json_value, read_text, table_rows
 from ego_adr.video.interval import parse_time
 
 __all__ = ["Narrations", "read_narrations"]
@@ -179,15 +177,12 @@ def _json_entries(held: Any, place: Path) -> Iterable[tuple[str, Mapping[str, An
 
 
 def _table(text: str, place: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    try:
-        dialect: Any = csv.Sniffer().sniff(text.splitlines()[0], delimiters=",;\t")
-    except csv.Error:
-        dialect = csv.excel
-    rows = csv.DictReader(io.StringIO(text, newline=""), dialect=dialect)
-    if not rows.fieldnames or not any(name in _TEXT for name in rows.fieldnames):
-        raise DataError(f"{place.name} has the columns {rows.fieldnames}; one must be {' or '.join(_TEXT)}.")
-    for row in rows:
-        yield f"line {rows.line_num}", row
+    for where, row in table_rows(text, place.name):
+        if not any(name in _TEXT for name in row):
+            raise DataError(
+                f"{place.name} has the columns {', '.join(row)}; one must be {' or '.join(_TEXT)}."
+            )
+        yield where, row
 
 
 def _plain_lines(text: str, place: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:

@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from ego_adr.benchmarks.reading import is_file, json_line, json_value, read_text, rows_of_json
 from ego_adr.benchmarks.samples import NEGATIVE_START, Sample, Shown, Truth, distinct
 from ego_adr.errors import ClipRangeError, DataError
+from ego_adr.reading import is_file, json_line, json_value, read_text, rows_of_json
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Failure
 from ego_adr.video.interval import parse_time

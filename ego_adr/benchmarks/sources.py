@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ego_adr.benchmarks.reading import is_file
+from ego_adr.reading import is_file
 
 __all__ = ["SOURCES", "SourceSet", "find_video", "guess_source"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import math
 from collections import Counter
@@ -14,8 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from ego_adr.benchmarks.reading import file_ending, json_lines, json_value, read_text
 from ego_adr.errors import DataError
+from ego_adr.reading import file_ending, json_lines, json_value, read_text, table_rows
 
 __all__ = ["Agreement", "PairAgreement", "agreement", "read_ratings"]
 
@@ -150,7 +148,7 @@ def _rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
                 f"{path.name}, entry {strange} is {type(rows[strange]).__name__}, not an object with fields."
             )
         return [(f"entry {n}", row) for n, row in enumerate(rows)]
-    return [(f"line {n}", row) for n, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), 2)]
+    return list(table_rows(text, path.name))
 
 
 def _add(found: dict[str, dict[str, float]], rater: str, name: str, value: Any, where: str) -> None:

@@ -21,6 +21,7 @@ from ego_adr.errors import DataError, ProcedureError
 from ego_adr.procedure.bank import read_procedure
 from ego_adr.procedure.ordering import order_from_text, read_task_graph
 from ego_adr.prompting import PromptLibrary
+from ego_adr.reading import file_ending
 from ego_adr.sessions.captaincook4d import graph_file
 from ego_adr.sessions.joining import join_with_history
 from ego_adr.sessions.logs import LOG_ENDINGS, LogEntry, StepEvent, as_events, read_log
@@ -137,17 +138,15 @@ def read_recording_logs(folder: str | PathLike[str], samples: Sequence[Sample]) 
     place = Path(folder)
     files: dict[str, Path] = {}
     for path in sorted(place.iterdir()) if place.is_dir() else ():
-        if path.suffix.casefold() not in LOG_ENDINGS:
+        if file_ending(path) not in LOG_ENDINGS:
             continue
-        if path.stem in files:
-            raise DataError(
-                f"{path} and {files[path.stem].name} are both the log of {path.stem!r}; keep one."
-            )
-        files[path.stem] = path
+        video = Path(path.name.removesuffix(".gz")).stem
+        if video in files:
+            raise DataError(f"{path} and {files[video].name} are both the log of {video!r}; keep one.")
+        files[video] = path
     found: dict[str, list[StepEvent]] = {}
     for group in sorted({sample.group for sample in samples}):
-        video = Path(group)
-        path_of = files.get(video.name) or files.get(video.stem)
+        path_of = files.get(Path(group).name) or files.get(Path(group).stem)
         if path_of is not None:
             found[group] = read_log(path_of)
     if not found:

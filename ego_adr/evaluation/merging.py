@@ -12,6 +12,7 @@ from ego_adr.errors import DataError
 from ego_adr.evaluation.predictions import find_logs
 from ego_adr.evaluation.results import LOG_NAME, LogWriter, alone_in, line_status, read_log
 from ego_adr.evaluation.runner import MANIFEST
+from ego_adr.reading import json_value, read_text
 
 __all__ = ["merge_runs", "shards_by_run"]
 
@@ -94,10 +95,7 @@ def _manifest(place: Path) -> dict[str, Any]:
     path = place / MANIFEST
     if not path.is_file() or not (place / LOG_NAME).is_file():
         raise DataError(f"{place} holds no run ({MANIFEST} and {LOG_NAME}).")
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as exc:
-        raise DataError(f"{path} is no JSON: {exc}.") from exc
+    held = json_value(read_text(path), str(path))
     if not isinstance(held, dict):
         raise DataError(f"{path} holds {type(held).__name__}, not an object.")
     return held

@@ -18,6 +18,7 @@ __all__ = [
     "exact_reply",
     "label_reader",
     "outcome_of",
+    "probability",
     "probability_of_error",
     "short_cause",
     "truth_names",
@@ -112,7 +113,6 @@ def outcome_of(
     name = id if id is not None else detection.id
     if name is None:
         raise DataError("a detection without an id cannot be scored: give each Query an id.")
-    probability = (detection.probabilities or {}).get(correct)
     last = next((e.reply for e in reversed(detection.exchanges) if e.stage == "classify"), None)
     return Outcome(
         id=name,
@@ -120,7 +120,7 @@ def outcome_of(
         status=detection.status,
         label=detection.label,
         labels=detection.labels,
-        p_error=None if probability is None else 1.0 - probability,
+        p_error=probability_of_error(detection.probabilities, correct),
         cause=_cause(detection),
         group=group or detection.video or name,
         dataset=dataset,
@@ -161,5 +161,12 @@ def truth_names(
 
 def probability_of_error(probabilities: Mapping[str, Any] | None, correct: str) -> float | None:
     """One minus the probability of ``correct``, where a mapping of label to probability holds it."""
-    value = (probabilities or {}).get(correct)
-    return 1.0 - float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    value = probability((probabilities or {}).get(correct))
+    return None if value is None else 1.0 - value
+
+
+def probability(value: Any) -> float | None:
+    """A number from 0 to 1; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        return None
+    return float(value)

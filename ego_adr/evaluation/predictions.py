@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,11 +23,13 @@ from ego_adr.evaluation.outcomes import (
     Outcome,
     label_reader,
     outcome_of,
+    probability,
     probability_of_error,
     short_cause,
     truth_names,
 )
 from ego_adr.evaluation.results import LOG_NAME, line_id, line_status, read_log
+from ego_adr.reading import file_ending, json_value, read_bytes, read_text
 from ego_adr.types import Detection, Failure, Status
 
 if TYPE_CHECKING:
@@ -134,7 +136,7 @@ def read_predictions(
     """
     place = Path(path)
     notes: list[str] = []
-    rows = _log_rows(place, notes) if place.suffix.casefold() == ".jsonl" else _table_rows(place, notes)
+    rows = _log_rows(place, notes) if _is_log(place) else _table_rows(place, notes)
     known = {sample.id: sample for sample in samples or ()}
     read = label_reader(taxonomy)
     outcomes: list[Outcome] = []
@@ -150,6 +152,9 @@ def read_predictions(
     missing = len(known.keys() - rows.keys())
     if missing:
         notes.append(f"{missing} of the benchmark's {len(known)} rows have no prediction")
+    odd = sum(rows[o.id].get("p_error") is not None and o.p_error is None for o in outcomes)
+    if odd:
+        notes.append(f"{odd} rows have a p_error that is no number from 0 to 1; it is left out")
     notes += _conflicts(rows, outcomes)
     settings = _settings(place)
     return Predictions(
@@ -190,9 +195,10 @@ def _outcome(
     giveaways = _giveaways(row, sample)
     group = _group(row, sample, dataset)
     if detection is not None:
-        return outcome_of(
+        outcome = outcome_of(
             detection, truth, correct, id=key, group=group or key, dataset=dataset, giveaways=giveaways
         )
+        return _with_known_label(outcome, read)
     names = [*PREDICTION_FIELDS, *([] if label_is_truth else ["label"])]
     said = next((row[f] for f in names if row.get(f) is not None), None)
     reply = next((row[f] for f in REPLY_FIELDS if isinstance(row.get(f), str)), None)
@@ -210,6 +216,18 @@ def _outcome(
         giveaways=giveaways,
         reply=reply if reply is not None else (said if isinstance(said, str) else None),
     )
+
+
+def _with_known_label(outcome: Outcome, read: Callable[[str], str | None]) -> Outcome:
+    """The outcome as it is; ``unparsed`` where its line claims an answer that is no label of the taxonomy."""
+    if outcome.status != "ok":
+        return outcome
+    label = None if outcome.label is None else read(outcome.label)
+    if label is None:
+        cause = "no prediction" if outcome.label is None else "not a label"
+        return replace(outcome, status="unparsed", label=None, labels=(), cause=cause)
+    named = [name for said in outcome.labels for name in [read(said)] if name is not None]
+    return replace(outcome, label=label, labels=tuple(dict.fromkeys(named or [label])))
 
 
 def _reading(
@@ -232,8 +250,8 @@ def _reading(
 
 
 def _p_error(row: Mapping[str, Any], read: Callable[[str], str | None], correct: str) -> float | None:
-    if isinstance(row.get("p_error"), (int, float)) and not isinstance(row["p_error"], bool):
-        return float(row["p_error"])
+    if row.get("p_error") is not None:
+        return probability(row["p_error"])
     held = row.get("probabilities")
     if not isinstance(held, Mapping):
         return None
@@ -244,14 +262,20 @@ def _detection(row: Mapping[str, Any]) -> Detection | None:
     """The detection of a line: in its field, or the line itself."""
     held = row.get("detection")
     if held is None and "status" in row and "exchanges" in row and "route" in row:
-        held = {name: value for name, value in row.items() if name in Detection.model_fields}
+        held = row
     if not isinstance(held, Mapping):
         return None
+    # Fields that another version added are left alone. Half of a surrogate pair is no text, and JSON has it.
+    known = {name: value for name, value in held.items() if name in Detection.model_fields}
+    text = json.dumps(known, ensure_ascii=False).encode("utf-8", "replace")
     try:
-        return Detection.model_validate_json(json.dumps(held))
+        return Detection.model_validate_json(text)
     except ValidationError as exc:
+        fault = exc.errors()[0]
+        place = ".".join(map(str, fault["loc"]))
         raise DataError(
-            f"the detection of {row.get('id')!r} cannot be read: {exc.errors()[0]['msg']}."
+            f"the detection of {row.get('id')!r} cannot be read: {place + ': ' if place else ''}{fault['msg']}. "
+            "Was it written by another version of ego-adr? Score it with that one, or run the sample again."
         ) from exc
 
 
@@ -288,7 +312,7 @@ def _conflicts(rows: Mapping[str, Mapping[str, Any]], outcomes: Sequence[Outcome
 
 
 def _group(row: Mapping[str, Any], sample: Sample | None, dataset: str) -> str:
-    if isinstance(row.get("group"), str):
+    if isinstance(row.get("group"), (str, int)) and not isinstance(row["group"], bool):
         return str(row["group"])
     if sample is not None:
         return sample.group
@@ -297,6 +321,11 @@ def _group(row: Mapping[str, Any], sample: Sample | None, dataset: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------- files
+
+
+def _is_log(path: Path) -> bool:
+    """Lines of objects, and not one JSON list under that name."""
+    return file_ending(path) == ".jsonl" and not read_bytes(path).lstrip().startswith(b"[")
 
 
 def _log_rows(path: Path, notes: list[str]) -> dict[str, dict[str, Any]]:
@@ -336,8 +365,8 @@ def _row_name(row: Mapping[str, Any]) -> str | None:
 
 def _json_object(path: Path) -> dict[str, Any] | None:
     try:
-        held = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        held = json_value(read_text(path), str(path))
+    except DataError:
         return None  # read_json_rows says what is wrong with it
     return held if isinstance(held, dict) else None
 
@@ -361,7 +390,9 @@ def _published_results(path: Path) -> list[Any] | None:
     """Rows of the published evaluator's final report, which keeps them by data set."""
     held = _json_object(path) or {}
     detailed = held.get("detailed_results")
-    return [row for rows in detailed.values() for row in rows] if isinstance(detailed, dict) else None
+    if not isinstance(detailed, dict) or not all(isinstance(rows, list) for rows in detailed.values()):
+        return None
+    return [row for rows in detailed.values() for row in rows]
 
 
 def _settings(path: Path) -> Mapping[str, Any]:
@@ -369,7 +400,7 @@ def _settings(path: Path) -> Mapping[str, Any]:
     if path.name != LOG_NAME or not manifest.is_file():
         return {}
     try:
-        held = json.loads(manifest.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as exc:
-        raise DataError(f"{manifest} is no JSON: {exc}. Remove it, or take it from a backup.") from exc
+        held = json_value(read_text(manifest), str(manifest))
+    except DataError as exc:
+        raise DataError(f"{exc} Remove it, or take it from a backup.") from exc
     return held if isinstance(held, dict) else {}

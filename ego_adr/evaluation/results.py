@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ego_adr.errors import DataError
+from ego_adr.reading import json_value, read_bytes
 
 __all__ = [
     "LOG_NAME",
@@ -79,8 +80,9 @@ def read_log(path: str | os.PathLike[str]) -> Log:
     place = Path(path)
     if not place.is_file():
         return log
-    raw = place.read_bytes()
-    log.clean = not raw or raw.endswith(b"\n")
+    raw = read_bytes(place)
+    # A log that was packed or saved anew is written out before lines are added to it.
+    log.clean = (not raw or raw.endswith(b"\n")) and len(raw) == place.stat().st_size
     for number, line in enumerate(raw.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -182,8 +184,8 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 def _open_line(line: bytes) -> tuple[dict[str, Any] | None, str]:
     try:
-        held = json.loads(line.decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError):
+        held = json_value(line.decode("utf-8"), "it")
+    except (UnicodeDecodeError, DataError):
         return None, "is cut off or no JSON"
     if not isinstance(held, dict):
         return None, f"holds {type(held).__name__}, not an object"

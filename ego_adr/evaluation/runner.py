@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ego_adr.benchmarks.narrations import Narrations
-from ego_adr.benchmarks.reading import is_file
 from ego_adr.benchmarks.samples import Sample
 from ego_adr.errors import DataError
 from ego_adr.evaluation.results import LOG_NAME, LogWriter, alone_in, line_status, mend_log, plan
 from ego_adr.models.base import fingerprint
 from ego_adr.prompting import PromptLibrary
+from ego_adr.reading import is_file, json_value, read_text
 from ego_adr.types import Detection, Failure, Query
 
 if TYPE_CHECKING:
@@ -309,9 +309,13 @@ def _open_run(folder: Path, manifest: Mapping[str, Any], ids: set[str], *, resum
         raise DataError(f"{folder} already holds a run. Give another --out, or let it go on.")
     if path.is_file():
         try:
-            held = json.loads(path.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as exc:
-            raise DataError(f"{path} is no JSON: {exc}. Give another --out.") from exc
+            held = json_value(read_text(path), str(path))
+        except DataError as exc:
+            raise DataError(f"{exc} Give another --out.") from exc
+        if not isinstance(held, dict):
+            raise DataError(
+                f"{path} holds {type(held).__name__}, not the settings of a run. Give another --out."
+            )
         now = json.loads(json.dumps(manifest))
         unlike = [
             _told(key, held.get(key), now.get(key))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from ego_adr.errors import DataError
 from ego_adr.procedure.ordering_files import read_task_graph
 from ego_adr.procedure.ordering_words import step_words
+from ego_adr.reading import json_value, read_text
 from ego_adr.sessions.logs import StepEvent
 from ego_adr.types import ProcedureBank, Step
 
@@ -73,12 +73,7 @@ def read_recordings(path: str | PathLike[str]) -> list[Recording]:
         DataError: when it is no such file; the message names the entry.
     """
     place = Path(path)
-    try:
-        data = json.loads(place.read_text(encoding="utf-8"))
-    except OSError as exc:
-        raise DataError(f"the recordings {str(place)!r} cannot be read: {exc.strerror or exc}.") from exc
-    except (UnicodeDecodeError, json.JSONDecodeError) as exc:
-        raise DataError(f"{str(place)!r} is no JSON: {exc}.") from exc
+    data = json_value(read_text(place), str(place))
     rows = list(data.values()) if isinstance(data, dict) else data
     if not isinstance(rows, list):
         raise DataError(f"{place} must hold a list of recordings, not {type(data).__name__}.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ego_adr.errors import DataError
+from ego_adr.errors import ClipRangeError, DataError
+from ego_adr.reading import file_ending, json_lines, json_value, read_text, table_rows
+from ego_adr.video.interval import parse_time
 
 __all__ = ["LOG_ENDINGS", "LogEntry", "StepEvent", "as_events", "clean_log", "read_log"]
 
@@ -59,28 +59,30 @@ def as_events(log: Iterable[LogEntry]) -> list[StepEvent]:
 def _event(entry: Any, where: str) -> StepEvent:
     if isinstance(entry, Mapping):
         values: dict[str, Any] = {}
+        given = {"_".join(str(name).casefold().split()): value for name, value in entry.items()}
         for field, names in _FIELDS.items():
-            name = next((name for name in names if entry.get(name) is not None), None)
+            name = next((name for name in names if given.get(name) not in (None, "")), None)
             if name is None:
                 raise DataError(
                     f"{where} has no {field}; looked for {', '.join(names)} among {', '.join(map(str, entry))}."
                 )
-            values[field] = entry[name]
+            values[field] = given[name]
         step, start, end = values["step"], values["start"], values["end"]
     elif isinstance(entry, Sequence) and not isinstance(entry, (str, bytes)) and len(entry) == 3:
         step, start, end = entry
     else:
         raise DataError(f"{where} is {entry!r:.80}; an event is a step, a start and an end in seconds.")
-    return StepEvent(step, _seconds(start, where), _seconds(end, where))
+    return StepEvent(step, _seconds(start, "start", where), _seconds(end, "end", where))
 
 
-def _seconds(value: Any, where: str) -> float:
+def _seconds(value: Any, what: str, where: str) -> float:
     try:
-        if isinstance(value, bool):
-            raise ValueError
-        return float(value)
-    except (TypeError, ValueError) as exc:
-        raise DataError(f"{where}: {value!r} is no time in seconds.") from exc
+        seconds = parse_time(value, what)
+    except ClipRangeError as exc:
+        raise DataError(f"{where}: {exc}") from exc
+    if seconds is None:
+        raise DataError(f"{where} has no {what}; give it in seconds.")
+    return seconds
 
 
 def clean_log(
@@ -152,37 +154,25 @@ def read_log(path: str | PathLike[str]) -> list[StepEvent]:
         DataError: when the file cannot be read as any of these; the message says which line.
     """
     place = Path(path)
-    try:
-        text = place.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DataError(f"the log {str(place)!r} cannot be read: {exc}.") from exc
+    text = read_text(place)
     if not text.strip():
         raise DataError(f"the log {str(place)!r} is empty.")
-    if place.suffix.lower() in (".csv", ".tsv"):
-        rows: list[Any] = list(
-            csv.DictReader(text.splitlines(), delimiter="\t" if place.suffix.lower() == ".tsv" else ",")
-        )
-    elif place.suffix.lower() == ".jsonl":
-        rows = [
-            _json(line, f"{place}, line {n}") for n, line in enumerate(text.splitlines(), 1) if line.strip()
-        ]
+    rows: list[tuple[str, Any]]
+    ending = file_ending(place)
+    if ending in (".csv", ".tsv"):
+        rows = list(table_rows(text, str(place)))
+    elif ending == ".jsonl" and not text.lstrip().startswith("["):
+        rows = list(json_lines(text, str(place)))
     else:
-        data = _json(text, str(place))
+        data = json_value(text, str(place))
         if isinstance(data, Mapping):
             data = next((data[name] for name in ("events", "step_annotations") if name in data), None)
         if not isinstance(data, list):
             raise DataError(f"{place} holds no list of events; give a list, or an object with 'events'.")
-        rows = data
-    found = [_event(row, f"{place}, entry {n}") for n, row in enumerate(rows, 1)]
+        rows = [(f"entry {n}", row) for n, row in enumerate(data, 1)]
+    found = [_event(row, f"{place}, {where}") for where, row in rows]
     return [StepEvent(_index_or_words(event.step), event.start, event.end) for event in found]
 
 
 def _index_or_words(step: Any) -> int | str:
     return int(step) if isinstance(step, str) and step.strip().isdecimal() else step
-
-
-def _json(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as exc:
-        raise DataError(f"{where} is no JSON: {exc}.") from exc

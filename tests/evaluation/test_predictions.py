@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from ego_adr.evaluation.metrics import Score, score_outcomes
 from ego_adr.evaluation.outcomes import Outcome
 from ego_adr.evaluation.paired import paired_difference
 from ego_adr.evaluation.predictions import find_logs, read_predictions
+from ego_adr.evaluation.results import LogWriter, mend_log, read_log, seal
 from ego_adr.evaluation.scoring import score_runs
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Detection, Exchange
@@ -76,6 +78,80 @@ def test_the_files_of_the_published_evaluator_are_scored_though_their_ids_repeat
         assert found.unparsed == {"not a label": 1}
         assert found.failed == {"Video not found: a.mp4": 1}
         assert any("kept apart" in note for note in found.warnings)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("listed", [False, True])
+def test_predictions_are_read_however_they_were_saved(
+    tmp_path: Path, encoding: str, packed: bool, listed: bool
+) -> None:
+    rows = [
+        {"id": "a", "truth": "Omission", "prediction": "Omission", "group": 3},
+        {"id": "b", "truth": "correct", "prediction": "correct", "group": 3},
+    ]
+    text = json.dumps(rows, indent=1) if listed else "\r\n".join(map(json.dumps, rows))
+    raw = text.encode(encoding)
+    path = tmp_path / ("rows.jsonl.gz" if packed else "rows.jsonl")
+    path.write_bytes(gzip.compress(raw) if packed else raw)
+    read = read_predictions(path, TAXONOMY)
+    assert [(o.id, o.hit, o.group) for o in read.outcomes] == [("a", True, "3"), ("b", True, "3")]
+    assert not read.notes
+
+
+def test_a_log_that_was_packed_is_written_out_before_it_grows(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(gzip.compress((seal({"id": "a", "status": "ok"}) + "\n").encode()))
+    assert not mend_log(path).clean
+    with LogWriter(path) as log:
+        log.write([{"id": "b", "status": "ok"}])
+    assert list(read_log(path).lines) == ["a", "b"]
+    assert read_log(path).clean
+
+
+@pytest.mark.parametrize("value", [1.5, -0.1, "high", True, float("nan")])
+def test_a_probability_that_is_none_is_left_out_and_told(tmp_path: Path, value: Any) -> None:
+    rows = [
+        {"id": "a", "truth": "Omission", "prediction": "Omission", "p_error": value},
+        {"id": "b", "truth": "correct", "prediction": "correct", "p_error": 0.25},
+    ]
+    read = read_predictions(write(tmp_path, "rows.jsonl", rows), TAXONOMY)
+    assert [o.p_error for o in read.outcomes] == [None, 0.25]
+    assert any("1 rows have a p_error" in note for note in read.notes)
+
+
+def test_a_detection_whose_label_is_none_of_the_taxonomy_is_unparsed(tmp_path: Path) -> None:
+    def line(name: str, label: str | None) -> dict[str, Any]:
+        made = Detection(status="ok", id=name, label="Omission", labels=("Omission",), route="deep")
+        held = made.model_dump(mode="json")
+        return {
+            "detection": {**held, "label": label, "labels": [label] if label else []},
+            "id": name,
+            "truth": "Omission",
+        }
+
+    path = write(tmp_path, "d.jsonl", [line("a", "wrong_object"), line("b", "Burnt"), line("c", None)])
+    read = read_predictions(path, TAXONOMY).outcomes
+    assert [(o.status, o.label, o.labels, o.cause) for o in read] == [
+        ("ok", "Wrong object", ("Wrong object",), None),
+        ("unparsed", None, (), "not a label"),
+        ("unparsed", None, (), "no prediction"),
+    ]
+
+
+def test_a_detection_of_another_version_is_read_or_told_where_it_differs(tmp_path: Path) -> None:
+    made = Detection(status="ok", id="a", label="Omission", labels=("Omission",), route="deep").model_dump(
+        mode="json"
+    )
+    newer = {**made, "mood": "sure", "narration": "half a pair \ud83d"}
+    (outcome,) = read_predictions(
+        write(tmp_path, "new.jsonl", [{"id": "a", "truth": "Omission", "detection": newer}]), TAXONOMY
+    ).outcomes
+    assert outcome.label == "Omission"
+    odd = {**made, "exchanges": "none"}
+    path = write(tmp_path, "odd.jsonl", [{"id": "a", "truth": "Omission", "detection": odd}])
+    with pytest.raises(DataError, match=r"the detection of 'a' cannot be read: exchanges: .*another version"):
+        read_predictions(path, TAXONOMY)
 
 
 def test_a_log_counts_each_id_once_and_says_so(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
-"""Text and JSON from disk, read with errors that name the file and the line."""
+"""Text, JSON and tables from disk, read with errors that name the file and the line."""
 
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping
@@ -13,7 +15,17 @@ from typing import Any
 
 from ego_adr.errors import DataError
 
-__all__ = ["file_ending", "is_file", "json_line", "json_lines", "json_value", "read_text", "rows_of_json"]
+__all__ = [
+    "file_ending",
+    "is_file",
+    "json_line",
+    "json_lines",
+    "json_value",
+    "read_bytes",
+    "read_text",
+    "rows_of_json",
+    "table_rows",
+]
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -33,6 +45,25 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def read_bytes(path: str | PathLike[str]) -> bytes:
+    """The bytes of a file, out of gzip, without a mark, and in UTF-8 where the mark is that of UTF-16.
+
+    Raises:
+        DataError: when it cannot be read.
+    """
+    try:
+        raw = Path(path).read_bytes()
+        if raw.startswith(_GZIP):
+            raw = gzip.decompress(raw)
+        if raw.startswith(_UTF16):
+            raw = raw.decode("utf-16").encode("utf-8")
+        return raw.removeprefix(codecs.BOM_UTF8)
+    except UnicodeDecodeError as exc:
+        raise _no_text(path, exc) from exc
+    except (OSError, EOFError, zlib.error) as exc:
+        raise DataError(f"{path} cannot be read: {exc}.") from exc
+
+
 def read_text(path: str | PathLike[str]) -> str:
     """The text of a file: UTF-8, or UTF-16 that begins with its mark (what some shells write); gzipped too.
 
@@ -40,18 +71,17 @@ def read_text(path: str | PathLike[str]) -> str:
         DataError: when it cannot be read, or is no such text.
     """
     try:
-        raw = Path(path).read_bytes()
-        if raw.startswith(_GZIP):
-            raw = gzip.decompress(raw)
-        text = raw.decode("utf-16" if raw.startswith(_UTF16) else "utf-8-sig")
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+        text = read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as exc:
-        raise DataError(f"{path} is no text in UTF-8 ({exc}). Save it as UTF-8.") from exc
-    except (OSError, EOFError, zlib.error) as exc:
-        raise DataError(f"{path} cannot be read: {exc}.") from exc
+        raise _no_text(path, exc) from exc
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def json_value(text: str | bytes, where: str) -> Any:
+def _no_text(path: str | PathLike[str], exc: UnicodeDecodeError) -> DataError:
+    return DataError(f"{path} is no text in UTF-8 ({exc}). Save it as UTF-8.")
+
+
+def json_value(text: str, where: str) -> Any:
     """What a JSON text holds.
 
     Raises:
@@ -59,7 +89,7 @@ def json_value(text: str | bytes, where: str) -> Any:
     """
     try:
         return json.loads(text)
-    # Beside what is no JSON: bytes that are no text, a number of thousands of digits, brackets within brackets.
+    # Beside what is no JSON: a number of thousands of digits, brackets within brackets.
     except (ValueError, RecursionError) as exc:
         raise DataError(f"{where} is no JSON: {exc}.") from exc
 
@@ -81,6 +111,37 @@ def json_lines(text: str, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield f"line {number}", json_line(line, f"{name}, line {number}")
+
+
+def table_rows(text: str, name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """(``line 3``, its cells by column) of a table with commas, semicolons or tabs; the first line names the columns.
+
+    Spaces around the names of columns are dropped. ``name`` is the file's, for errors.
+
+    Raises:
+        DataError: for a row with more cells than there are columns, or a table that breaks off inside quotes.
+    """
+    heading = next((line for line in text.split("\n") if line.strip()), "")
+    # The separator that the heading has most of: a sniffer also takes letters and spaces for one.
+    separator = max(",;\t", key=heading.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    columns: list[str] | None = None
+    try:
+        for cells in rows:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if columns is None:
+                columns = [cell.strip() for cell in cells]
+                continue
+            where = f"line {rows.line_num}"
+            if len(cells) > len(columns):
+                raise DataError(
+                    f"{name}, {where} has {len(cells)} cells; the first line names {len(columns)} columns. "
+                    "Put what holds a separator into quotes."
+                )
+            yield where, dict(zip(columns, cells, strict=False))
+    except csv.Error as exc:
+        raise DataError(f"{name}, line {rows.line_num} is no row of a table: {exc}.") from exc
 
 
 def rows_of_json(held: Any, key: str | None = None) -> list[Any] | None:
