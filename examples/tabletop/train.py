@@ -24,6 +24,7 @@ import torch
 import torch.multiprocessing as multiprocessing
 from torch import Tensor, nn
 from torch.nn import functional
+from transformers import Qwen2_5_VLForConditionalGeneration
 
 from ego_adr.tabletop.language import COLOURS, KINDS, SHAPES
 from examples.tabletop.fast import begin_of_text, hidden, seen_at
@@ -124,6 +125,16 @@ def forget_text(model: Any, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     for word in TEXT_WORDS:
         table[entries.index(word)] = 0.05 * torch.randn(table.shape[1], generator=generator)
+
+
+def begin_with(place: Path, model: Any, heads: Heads) -> None:
+    """Takes the weights of a run, or of a checkpoint alone: the auxiliary readers then begin anew."""
+    if (place / "state.pt").exists():
+        held = torch.load(place / "state.pt", weights_only=True)
+        model.load_state_dict(held["model"])
+        heads.load_state_dict(held["heads"])
+        return
+    model.load_state_dict(Qwen2_5_VLForConditionalGeneration.from_pretrained(place).float().state_dict())
 
 
 def pad(samples: Sequence[Sample]) -> Tensor:
@@ -279,7 +290,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--muon", type=float, default=0.012)
     parser.add_argument("--adam", type=float, default=1.8e-3)
-    parser.add_argument("--start", type=Path, help="run folder whose weights to begin with")
+    parser.add_argument("--start", type=Path, help="run folder or checkpoint whose weights to begin with")
     parser.add_argument(
         "--no-text", action="store_true", help="narration alone: no texts, no whole questions"
     )
@@ -295,9 +306,7 @@ def main() -> None:
     initialise(model, args.seed)
     heads = Heads()
     if args.start:
-        held = torch.load(args.start / "state.pt", weights_only=True)
-        model.load_state_dict(held["model"])
-        heads.load_state_dict(held["heads"])
+        begin_with(args.start, model, heads)
         if args.no_text:
             forget_text(model, args.seed)
     matrices = weights_for_muon(model)
