@@ -15,7 +15,7 @@ demo: $(VENV)/.installed
 	$(BIN)/ego-adr demo --out demo-out
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -m "not slow and not gpu" -q
+	$(BIN)/python -m pytest -m "not slow and not gpu" -q -n 2 --dist loadfile
 
 check: $(VENV)/.installed
 	$(BIN)/ruff format --check .

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+# one thread each where several workers share the cores (pytest -n)
+os.environ.setdefault("OMP_NUM_THREADS", "1" if "PYTEST_XDIST_WORKER" in os.environ else "2")
 os.environ["EGO_ADR_CACHE"] = "off"
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import threading
@@ -59,8 +60,9 @@ class Stranger:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it hung up
+                    self.end_headers()
+                    self.wfile.write(data)
 
             def log_message(self, *args: Any) -> None:
                 pass
