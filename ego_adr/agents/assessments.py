@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from ego_adr.agents.questions import QuestionError, outer_tags
+from ego_adr.agents.wording import QuestionError, outer_tags, unfenced
 from ego_adr.benchmarks.sources import SOURCES
 
 __all__ = ["Assessment", "AssessmentConfig", "read_assessment"]
@@ -103,17 +103,20 @@ def read_assessment(
     """
     if sum(map(len, texts)) > most_letters:
         raise QuestionError(f"the message is too long; it may hold {most_letters} letters.")
-    text = "\n".join(texts).strip()
+    text = unfenced("\n".join(texts))
     objects = [held for held in data if isinstance(held, Mapping) and "participants" in held]
     if not objects and text.startswith("{"):
         held = _json(text, "the text")
         objects = [held] if isinstance(held, Mapping) else []
     if objects:
         return _of_agentbeats(objects[0])
-    tags = outer_tags(text, ("white_agent_url", "eval_config"), wide="eval_config")
+    try:
+        tags = outer_tags(text, ("white_agent_url", "eval_config"), wide="eval_config")
+    except QuestionError as exc:
+        raise QuestionError(f"{exc} {_HOW}") from exc
     if "white_agent_url" not in tags:
         raise QuestionError(f"the message names no agent. {_HOW}")
-    given = _json(tags["eval_config"], "<eval_config>") if tags.get("eval_config") else {}
+    given = _json(unfenced(tags["eval_config"]), "<eval_config>") if tags.get("eval_config") else {}
     config = _config(given)
     return Assessment(_url(tags["white_agent_url"]), config, config.task_type or "open-end")
 

@@ -11,17 +11,19 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ego_adr.errors import InputError
+from ego_adr.agents.wording import (
+    QuestionError,
+    first_paragraph,
+    has_tag,
+    outer_tags,
+    read_headings,
+    unfenced,
+    unquoted_path,
+)
 
-__all__ = ["Question", "QuestionError", "TypedQuestion", "outer_tags", "read_question"]
+__all__ = ["Question", "QuestionError", "TypedQuestion", "read_question"]
 
 Kind = Literal["multiple-choice", "open-end"]
-
-
-class QuestionError(InputError):
-    """A message that holds no question this agent understands."""
-
-    cause = "question"
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,8 @@ class TypedQuestion(BaseModel):
 
 
 _TAGS = ("video_path", "question", "start_ts", "end_ts")
-#: What the question is made of in the published form.
-_HEADS = r"(task procedure|current step|question)[ \t]*:"
-#: They begin a line; where an asker writes all in one line, they are looked for inside it.
-_PARTS = (
-    re.compile(rf"^[ \t]*{_HEADS}", re.IGNORECASE | re.MULTILINE),
-    re.compile(rf"\b{_HEADS}", re.IGNORECASE),
-)
 _CLOCK = re.compile(r"-?\d{1,3}(:\d{1,2}){1,2}(\.\d+)?")
+_SECONDS = re.compile(r"(.*\d)[ \t]*(?:s|secs?|seconds?)", re.IGNORECASE)
 _HOW = (
     "Send the tags <video_path>, <question> (with 'Task Procedure:' and 'Current Step:' or 'Question:'), <start_ts> and "
     "<end_ts> in one text part, or a data part with video_path, procedure, current_step (or question), start_ts, end_ts."
@@ -90,7 +86,10 @@ def read_question(texts: Sequence[str], data: Sequence[Any] = (), *, most_letter
     if sum(map(len, texts)) > most_letters or len(texts) + len(data) > 16:
         raise QuestionError(f"the message is too long; it may hold {most_letters} letters in 16 parts.")
     objects = [held for held in data if isinstance(held, Mapping)]
-    joined = "\n".join(texts).strip()
+    joined = unfenced("\n".join(texts))
+    asking = [held for held in objects if "video_path" in held]
+    if asking or has_tag(joined, "video_path"):
+        objects = asking  # what else is in the message describes it, and asks nothing
     if not objects and joined.startswith("{"):
         try:
             held = json.loads(joined)
@@ -106,40 +105,17 @@ def read_question(texts: Sequence[str], data: Sequence[Any] = (), *, most_letter
     return _tagged(joined)
 
 
-def outer_tags(text: str, names: Sequence[str], wide: str) -> dict[str, str]:
-    """What stands between tags; ``wide`` reaches to its last closing tag, for it may hold anything.
-
-    Raises:
-        QuestionError: a tag that is not closed, or is there twice.
-    """
-    found: dict[str, str] = {}
-    begin, end = text.find(f"<{wide}>"), text.rfind(f"</{wide}>")
-    if begin >= 0:
-        if end < begin:
-            raise QuestionError(f"<{wide}> is not closed. {_HOW}")
-        found[wide] = text[begin + len(wide) + 2 : end].strip()
-        text = text[:begin] + text[end + len(wide) + 3 :]
-    for name in names:
-        if name == wide:
-            continue
-        if text.count(f"<{name}>") > 1 or text.count(f"</{name}>") > 1:
-            raise QuestionError(f"<{name}> is there more than once. {_HOW}")
-        begin, end = text.find(f"<{name}>"), text.find(f"</{name}>")
-        if begin >= 0:
-            if end < begin:
-                raise QuestionError(f"<{name}> is not closed. {_HOW}")
-            found[name] = text[begin + len(name) + 2 : end].strip()
-    return found
-
-
 def _tagged(text: str) -> Question:
-    tags = outer_tags(text, _TAGS, wide="question")
+    try:
+        tags = outer_tags(text, _TAGS, wide="question")
+    except QuestionError as exc:
+        raise QuestionError(f"{exc} {_HOW}") from exc
     missing = [name for name in _TAGS[:2] if not tags.get(name)]
     if missing:
         raise QuestionError(f"the message lacks {', '.join(f'<{name}>' for name in missing)}. {_HOW}")
     procedure, asked, kind = _parts_of(tags["question"])
     return Question(
-        video=tags["video_path"],
+        video=unquoted_path(tags["video_path"]),
         start=_time(tags.get("start_ts"), "start_ts"),
         end=_time(tags.get("end_ts"), "end_ts"),
         procedure=procedure,
@@ -149,39 +125,14 @@ def _tagged(text: str) -> Question:
 
 
 def _parts_of(question: str) -> tuple[str, str, Kind]:
-    """(procedure, step or question, kind) of the text inside the question tag.
-
-    The text before the procedure holds definitions, which this agent has its own of.
-    """
-    if not _PARTS[1].search(question) or "task procedure" not in question.casefold():
-        # no procedure: the whole text is a question in the asker's own words
-        return "", _unquoted(question), "open-end"
-    for pattern in _PARTS:
-        places = list(pattern.finditer(question))
-        heads = [place[1].casefold() for place in places]
-        first = heads.index("task procedure") if "task procedure" in heads else len(heads)
-        later = [i for i in range(len(heads) - 1, first, -1) if heads[i] != "task procedure"]
-        if later:
-            break
-    else:
-        raise QuestionError(
-            f"the question names a 'Task Procedure:' and neither a 'Current Step:' nor a 'Question:'. {_HOW}"
-        )
-    # the step is named last: the same words inside the procedure are the procedure's
-    step = next((i for i in later if heads[i] == "current step"), later[0])
-    procedure = question[places[first].end() : places[step].start()].strip()
-    asked = _unquoted(question[places[step].end() :])
-    if not asked:
-        raise QuestionError(f"the question's {heads[step]!r} is empty. {_HOW}")
-    return procedure, asked, "multiple-choice" if heads[step] == "current step" else "open-end"
-
-
-def _unquoted(text: str) -> str:
-    """The first paragraph, out of its quotation marks."""
-    plain = re.split(r"\n\s*\n", text.strip(), maxsplit=1)[0].strip()
-    if len(plain) > 1 and plain[0] == plain[-1] == '"':
-        plain = plain[1:-1].strip()
-    return plain
+    """(procedure, step or question, kind) of the text inside the question tag."""
+    try:
+        found = read_headings(question)
+    except ValueError as exc:
+        raise QuestionError(f"{exc} {_HOW}") from exc
+    if found is None:
+        return "", first_paragraph(question), "open-end"
+    return found.procedure, found.asked, "multiple-choice" if found.head == "step" else "open-end"
 
 
 def _typed(held: Mapping[str, Any]) -> Question:
@@ -196,7 +147,7 @@ def _typed(held: Mapping[str, Any]) -> Question:
     if not text or not asked.video_path.strip():
         raise QuestionError(f"video_path, and current_step or question, must not be empty. {_HOW}")
     return Question(
-        video=asked.video_path.strip(),
+        video=unquoted_path(asked.video_path),
         start=_time(asked.start_ts, "start_ts"),
         end=_time(asked.end_ts, "end_ts"),
         procedure=asked.procedure.strip(),
@@ -211,6 +162,10 @@ def _time(given: float | str | None, name: str) -> float | str | None:
     text = "" if given is None else str(given).strip()
     if text.casefold() in ("", "none", "null"):
         return None
+    plain = _SECONDS.fullmatch(text)
+    text = plain[1] if plain else text
+    if text.count(",") == 1 and "." not in text:
+        text = text.replace(",", ".")  # a decimal comma, as in 00:01:30,5
     try:
         seconds = float(text)
     except ValueError:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ego_adr.agents.questions import QuestionError, read_question
+from ego_adr.agents.questions import Question, QuestionError, read_question
 
 
 def test_the_published_multiple_choice_form_is_read(published: Any) -> None:
@@ -65,9 +65,79 @@ def test_a_question_without_a_procedure_is_an_open_one() -> None:
     assert (question.kind, question.procedure, question.action) == ("open-end", "", "What is in my hand?")
 
 
+def _asked(question: str, tags: str = "<video_path>v</video_path>") -> Question:
+    return read_question([f"{tags}<question>{question}</question>"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<VIDEO_PATH>a b.mp4</VIDEO_PATH><Question>Task Procedure: p\nCurrent Step: s</Question>",
+        "< video_path >a b.mp4</ video_path ><question >Task Procedure: p\nCurrent Step: s</question >",
+        "<question type='mcq' id=\"7\">Task Procedure: p\nCurrent Step: s</question><video_path>`a b.mp4`</video_path>",
+        "<video_path>'a b.mp4'</video_path><question><![CDATA[Task Procedure: p\nCurrent Step: s]]></question>",
+        "```xml\n<video_path>a b.mp4</video_path>\n<question>Task Procedure: p\nCurrent Step: s</question>\n```",
+    ],
+)
+def test_tags_come_in_many_spellings(text: str) -> None:
+    question = read_question([text])
+    assert (question.video, question.procedure, question.action) == ("a b.mp4", "p", "s")
+    assert question.kind == "multiple-choice"
+
+
+def test_character_references_are_resolved_and_other_ampersands_kept() -> None:
+    question = _asked(
+        "Task Procedure: salt &amp; pepper, R&D &copy\nCurrent Step: &quot;cut &#39;it&#x27;&quot;",
+        "<video_path>a&amp;b&copy.mp4</video_path>",
+    )
+    assert question.video == "a&b&copy.mp4"
+    assert question.procedure == "salt & pepper, R&D &copy"
+    assert question.action == "cut 'it'"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Task Procedure:** wash, cut\n\n**Current Step:** cut it",
+        "## Task Procedure:\nwash, cut\n## Current Step:\ncut it",
+        "Definitions.\nProcedure: wash, cut\nStep: cut it",
+        "Task Procedure: wash, cut\nCurrent Action: 'cut it'",
+        "- Recipe: wash, cut\n- Queried action: \u201ccut it\u201d.",
+        'Task Procedure: wash, cut\nCurrent Step: "cut it"\nOptions: correct, Wrong order. One label, please.',
+        "Task Procedure: wash, cut\nCurrent Step: cut it\nA. correct\nB. Wrong order\nAnswer with the letter.",
+        "Task Procedure: wash, cut\nCurrent Step: cut it\n\nChoose one: correct, Wrong order",
+        "Task Procedure: wash, cut Current Step: cut it",
+    ],
+)
+def test_headings_and_choices_come_in_many_spellings(text: str) -> None:
+    question = _asked(text)
+    assert (question.procedure, question.action, question.kind) == ("wash, cut", "cut it", "multiple-choice")
+
+
+def test_a_step_may_begin_with_a_quotation_mark_of_its_own() -> None:
+    question = _asked('Task Procedure: p\nCurrent Step: "Off" is pressed\nas long as needed')
+    assert question.action == '"Off" is pressed\nas long as needed'
+
+
+def test_the_words_of_published_headings_come_before_looser_ones() -> None:
+    question = _asked("Task Procedure:\nStep: wash\nAction: cut\n\nCurrent Step: cut\n")
+    assert (question.procedure, question.action) == ("Step: wash\nAction: cut", "cut")
+
+
+def test_data_that_only_describes_the_message_is_passed_over(published: Any) -> None:
+    tagged = read_question([published("v")], [{"sample_id": 3}])
+    assert (tagged.action, tagged.typed) == ("Cut the tomato", False)
+    held = {"video_path": "v", "procedure": "p", "current_step": "s"}
+    assert read_question(["see the data"], [{"sample_id": 3}, held]).action == "s"
+    assert read_question(["```json\n" + json.dumps(held) + "\n```"]).action == "s"
+    with pytest.raises(QuestionError, match="one question a message"):
+        read_question([], [held, held])
+
+
 @pytest.mark.parametrize(
     ("given", "read"),
     [
+        ("8.8s", 8.8), ("15 sec", 15.0), ("8,5", 8.5), ("00:01:30,5", "00:01:30.5"),
         ("-1", -1.0), ("", None), ("None", None), (3, 3.0), ("00:01:30", "00:01:30"), ("1e2", 100.0),
         ("-3661.033", -3661.033),
     ],
@@ -149,6 +219,12 @@ def test_messages_without_a_question_are_refused_with_the_way_to_ask(text: str) 
         "<question>" + "<question>" * 4_000 + "</question>" * 4_000,
         "<question>Task Procedure:" + " Current Step:" * 6_000 + "</question><video_path>v</video_path>",
         "<" * 99_000,
+        "<video_path>v</video_path><question>Task Procedure: p\nCurrent Step:"
+        + "\n" * 90_000
+        + "</question>",
+        "<video_path>v</video_path><question>Task Procedure:" + "\n" + " " * 90_000 + "</question>",
+        "<video_path>v</video_path><question>Task Procedure:" + '"' * 90_000 + "</question>",
+        "<video_path " + " " * 90_000,
         "{" + '"a":{' * 15_000,
     ],
 )
