@@ -23,6 +23,17 @@ _HOW = (
 )
 
 
+#: Tasks by their names here and in the command line, without case and hyphens.
+_TASKS = {
+    "multiplechoice": "multiple-choice", "choice": "multiple-choice", "mcq": "multiple-choice",
+    "openend": "open-end", "openended": "open-end",
+}  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
 class AssessmentConfig(BaseModel):
     """What is assessed. Every field may be left out.
 
@@ -56,7 +67,16 @@ class AssessmentConfig(BaseModel):
     @field_validator("datasets", mode="before")
     @classmethod
     def _one_is_a_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
+        held = [value] if isinstance(value, str) else value
+        if not isinstance(held, (list, tuple)):
+            return held
+        names = {_plain(name): name for name in SOURCES}
+        return [names.get(_plain(name), name) if isinstance(name, str) else name for name in held]
+
+    @field_validator("task_type", mode="before")
+    @classmethod
+    def _as_it_is_spelled_elsewhere(cls, value: Any) -> Any:
+        return _TASKS.get(_plain(value), value) if isinstance(value, str) else value
 
     @field_validator("datasets")
     @classmethod

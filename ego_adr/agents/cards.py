@@ -51,11 +51,10 @@ def evaluator_card(url: str) -> AgentCard:
             ),
             tags=["evaluation", "video", "benchmark"],
         ),
-        streaming=True,
     )
 
 
-def _card(url: str, *, name: str, description: str, skill: AgentSkill, streaming: bool = False) -> AgentCard:
+def _card(url: str, *, name: str, description: str, skill: AgentSkill) -> AgentCard:
     return AgentCard(
         name=name,
         description=description,
@@ -65,7 +64,7 @@ def _card(url: str, *, name: str, description: str, skill: AgentSkill, streaming
             AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version="1.0"),
             AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version="0.3"),
         ],
-        capabilities=AgentCapabilities(streaming=streaming, push_notifications=False),
+        capabilities=AgentCapabilities(streaming=True, push_notifications=False),
         default_input_modes=["text/plain", "application/json"],
         default_output_modes=["text/plain", "application/json"],
         skills=[skill],

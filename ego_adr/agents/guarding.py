@@ -1,4 +1,4 @@
-"""What is let in: bounded bodies, read in bounded time, of JSON that is not nested without end."""
+"""What is let in: bounded bodies, read in bounded time, of one JSON object that is not nested without end."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # the closing quote is optional so that a string without an end is matched once and never tried again
 _STRINGS = re.compile(rb'"(?:[^"\\]+|\\.)*"?', re.DOTALL)
+_VERSION = b"a2a-version"
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
@@ -37,8 +38,9 @@ def json_depth(body: bytes, most: int) -> int:
 class BodyGuard:
     """ASGI middleware: reads a posted body whole before the application sees it.
 
-    Answers 413 to a body that is too large, 408 to one that comes too slowly, and a JSON-RPC parse error to one
-    that is no JSON or nested too deep.
+    Answers 413 to a body that is too large, 408 to one that comes too slowly, and a JSON-RPC error to one that is
+    no JSON, nested too deep, or no single request. A request is handed on in the version of the protocol that its
+    method belongs to.
     """
 
     def __init__(self, app: App, limits: Limits) -> None:
@@ -61,9 +63,10 @@ class BodyGuard:
             return
         if body is None:  # the sender went away
             return
-        fault = self._fault(body)
-        if fault:
-            await _answer(send, 200, _error(-32700, fault))
+        try:
+            method = self._method(body)
+        except _RefusedError as exc:
+            await _answer(send, 200, _error(exc.code, str(exc)))
             return
         handed = False
 
@@ -74,7 +77,7 @@ class BodyGuard:
             handed = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        await self._app(scope, replay, send)
+        await self._app(_in_its_version(scope, method), replay, send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
         told = dict(scope["headers"]).get(b"content-length", b"0")
@@ -94,19 +97,52 @@ class BodyGuard:
             if not message.get("more_body"):
                 return b"".join(parts)
 
-    def _fault(self, body: bytes) -> str:
-        """Why a body is not handed on, else nothing."""
+    def _method(self, body: bytes) -> str:
+        """The method that a body calls.
+
+        Raises:
+            _RefusedError: the body is not handed on.
+        """
         if json_depth(body, self._limits.depth) > self._limits.depth:
-            return f"the JSON is nested deeper than {self._limits.depth}."
+            raise _RefusedError(-32700, f"the JSON is nested deeper than {self._limits.depth}.")
         try:
-            json.loads(body)
+            held = json.loads(body)
         except (ValueError, RecursionError) as exc:
-            return f"the body is no JSON ({str(exc)[:200]})."
-        return ""
+            raise _RefusedError(-32700, f"the body is no JSON ({str(exc)[:200]}).") from exc
+        if not isinstance(held, dict):
+            what = "a batch" if isinstance(held, list) else "no object"
+            raise _RefusedError(
+                -32600, f"the body is {what}; send one JSON-RPC request, an object, at a time."
+            )
+        method = held.get("method")
+        return method if isinstance(method, str) else ""
+
+
+def _in_its_version(scope: Scope, method: str) -> Scope:
+    """The scope with the version of the protocol that a method belongs to, where the header says another or none.
+
+    The names tell them apart (``message/send``, ``SendMessage``). Askers by hand and proxies leave the header out,
+    which means 0.3. A version that is neither stays, to be refused by name.
+    """
+    wanted = b"0.3" if "/" in method else b"1.0" if method[:1].isupper() else b""
+    told = next((value for name, value in scope["headers"] if name.lower() == _VERSION), b"").strip()
+    known = told == b"" or told.split(b".")[0] in (b"0", b"1")
+    if not wanted or not known or told.split(b".")[0] == wanted[:1]:
+        return scope
+    others = [pair for pair in scope["headers"] if pair[0].lower() != _VERSION]
+    return {**scope, "headers": [*others, (_VERSION, wanted)]}
 
 
 class _TooLargeError(Exception):
     """More bytes than are taken."""
+
+
+class _RefusedError(Exception):
+    """A body that is answered with a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def _error(code: int, message: str) -> dict[str, Any]:

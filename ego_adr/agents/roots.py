@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from ego_adr.errors import InputError
 
@@ -39,7 +40,7 @@ def path_below(root: Path, given: str) -> Path:
 
     Args:
         root: resolved, from `check_root`.
-        given: absolute, or relative to the root.
+        given: absolute, or relative to the root, or a ``file:`` address on this machine.
 
     The answer holds no links, so that what was checked is what is opened. Whether something outside the root is
     there cannot be told from the refusal.
@@ -47,6 +48,8 @@ def path_below(root: Path, given: str) -> Path:
     Raises:
         PathRefusedError: anything that leads elsewhere or is no path.
     """
+    if given[:5].casefold() == "file:":
+        given = _of_address(given)
     if not given or "\0" in given or len(given) > 4096 or "\n" in given:
         raise PathRefusedError("the path is empty, too long, or holds characters that no path has.")
     if "://" in given or given.startswith("~"):
@@ -64,6 +67,16 @@ def path_below(root: Path, given: str) -> Path:
             "of a file in there, absolute or relative to it."
         )
     return found
+
+
+def _of_address(address: str) -> str:
+    """The path of a ``file:`` address; the address itself where it is one of another machine."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # brackets without an address in them
+        return address
+    here = parts.netloc.casefold() in ("", "localhost") and parts.path.startswith("/")
+    return unquote(parts.path) if here and not parts.query and not parts.fragment else address
 
 
 def video_below(root: Path, given: str, *, most_bytes: int) -> Path:

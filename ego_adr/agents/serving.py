@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 #: Where cards were before 0.3 and where they are since.
 CARD_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
+#: Loggers of the SDK that tell of requests of the wrong form.
+_ASKERS_FAULTS = ("a2a.server.routes.jsonrpc_dispatcher", "a2a.compat.v0_3.jsonrpc_adapter")
 Health = Callable[[], tuple[bool, dict[str, Any]]]
 
 
@@ -115,7 +117,10 @@ def build_app(
     start: Callable[[], Awaitable[None]],
     stop: Callable[[], Awaitable[None]],
 ) -> Starlette:
-    """Routes that every agent has: both protocols, the card at both places, ``/health`` and ``/ready``."""
+    """Routes that every agent has: both protocols, the card at both places, ``/health`` and ``/ready``.
+
+    A plain GET of the address says what is there: platforms look at it to see whether a server is up.
+    """
     from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -134,6 +139,10 @@ def build_app(
             await stop()
             await handler.aclose()
 
+    async def hello(_: Request) -> JSONResponse:
+        about = {"name": card.name, "description": card.description, "version": card.version}
+        return JSONResponse({**about, "card": CARD_PATHS[0], "health": "/health", "ready": "/ready"})
+
     async def alive(_: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"})
 
@@ -143,7 +152,7 @@ def build_app(
 
     routes = [route for path in CARD_PATHS for route in create_agent_card_routes(card, card_url=path)]
     routes += create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True)
-    routes += [Route("/health", alive), Route("/ready", ready)]
+    routes += [Route("/", hello), Route("/health", alive), Route("/ready", ready)]
     return Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(BodyGuard, limits=limits)])
 
 
@@ -153,6 +162,8 @@ def run_app(app: Starlette, *, host: str, port: int, limits: Limits | None = Non
 
     from ego_adr.agents.connections import patient_protocol
 
+    for name in _ASKERS_FAULTS:
+        logging.getLogger(name).addFilter(_without_traceback)
     bounds = limits or Limits()
     config = uvicorn.Config(
         app,
@@ -167,6 +178,13 @@ def run_app(app: Starlette, *, host: str, port: int, limits: Limits | None = Non
     )
     log.info("listening at http://%s:%s", host, port)
     uvicorn.Server(config).run()
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """A request of the wrong form is one line in the log: what is wrong lies with the asker."""
+    if str(record.msg).startswith("Failed to validate"):
+        record.exc_info = record.exc_text = None
+    return True
 
 
 def card_address(host: str, port: int) -> str:

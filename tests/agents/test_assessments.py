@@ -41,6 +41,16 @@ def test_the_request_of_agentbeats_is_read_as_text_and_as_data() -> None:
     assert read_assessment([json.dumps({"participants": {"white": URL}})]).config.limit is None
 
 
+def test_fences_and_other_spellings_of_names_are_understood() -> None:
+    config = {"datasets": ["EgoOops", "epic-tent"], "task_type": "Multiple_Choice"}
+    held = {"participants": {"agent": URL}, "config": config}
+    fenced = [f"```json\n{json.dumps(held)}\n```", published(f"```json\n{json.dumps(config)}\n```")]
+    for text in (*fenced, published(config).replace("white_agent_url", "WHITE_AGENT_URL")):
+        found = read_assessment([text])
+        assert (found.agent_url, found.task) == (URL, "multiple-choice")
+        assert found.config.datasets == ("egooops", "epic_tent")
+
+
 def test_the_same_request_is_the_same_run_and_another_is_another() -> None:
     def run(**config: Any) -> str:
         return read_assessment([json.dumps({"participants": {"a": URL}, "config": config})]).run

@@ -21,13 +21,22 @@ def test_files_below_the_root_are_found_by_relative_and_absolute_paths(video_roo
     "given",
     [
         "../secret.mp4", "/etc/passwd", "link.mp4", "up/secret.mp4", "good/../../secret.mp4", "loop.mp4",
-        "", "a\0b", "http://host/v.mp4", "file:///etc/passwd", "~/v.mp4", "x" * 5000, "good/clip.mp4\n/etc/passwd",
+        "", "a\0b", "http://host/v.mp4", "file:///etc/passwd", "file://host/v.mp4", "file:///%65tc/passwd",
+        "file:good/clip.mp4", "file://[", "~/v.mp4", "x" * 5000, "good/clip.mp4\n/etc/passwd",
         "/proc/self/environ", "../videos2/clip.mp4", "good", ".", "missing.mp4", "good/clip.mp4/more",
     ],
 )  # fmt: skip
 def test_everything_else_is_refused(video_root: Path, given: str) -> None:
     with pytest.raises(PathRefusedError):
         video_below(video_root, given, most_bytes=1 << 20)
+
+
+def test_a_file_address_below_the_root_is_a_path(video_root: Path) -> None:
+    wanted = video_root / "good" / "clip.mp4"
+    for given in (wanted.as_uri(), f"file://localhost{wanted}", wanted.as_uri().replace("clip", "%63lip")):
+        assert video_below(video_root, given, most_bytes=1 << 20) == wanted
+    with pytest.raises(PathRefusedError):
+        video_below(video_root, (video_root / "link.mp4").as_uri(), most_bytes=1 << 20)
 
 
 def test_a_refusal_does_not_tell_what_is_outside(video_root: Path) -> None:

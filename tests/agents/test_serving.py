@@ -67,6 +67,58 @@ def test_multiple_choice_is_answered_with_exactly_a_label_in_a_message(agent: An
     assert [part["text"] for part in new["parts"]] == ["Wrong order"]
 
 
+@pytest.mark.parametrize("method", ["message/send", "SendMessage"])
+@pytest.mark.parametrize("told", [None, "", "0.3", "0.3.0", "1", "1.0", "1.0.0"])
+def test_a_method_is_answered_in_its_own_version_whatever_the_header_says(
+    agent: Any, published: Any, method: str, told: str | None
+) -> None:
+    role = "user" if "/" in method else "ROLE_USER"
+    message = {"messageId": "m", "role": role, "parts": [{"text": published("good/clip.mp4")}]}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
+    headers = {} if told is None else {"A2A-Version": told}
+    result = httpx.post(agent.url, json=body, headers=headers, timeout=60).json()["result"]
+    assert [part["text"] for part in result.get("message", result)["parts"]] == ["Wrong order"]
+
+
+def test_a_version_that_is_neither_is_refused_by_name(agent: Any, published: Any) -> None:
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": published("good/clip.mp4")}]}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    held = httpx.post(agent.url, json=body, headers={"A2A-Version": "2.0"}, timeout=60).json()
+    assert "'2.0'" in held["error"]["message"]
+
+
+@pytest.mark.parametrize("method", ["message/stream", "SendStreamingMessage"])
+def test_streams_bring_the_label_a_failed_task_or_the_refusal(
+    agent: Any, published: Any, method: str
+) -> None:
+    def events(text: str) -> list[dict[str, Any]]:
+        role = "user" if "/" in method else "ROLE_USER"
+        message = {"messageId": "m", "role": role, "parts": [{"text": text}]}
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
+        lines = httpx.post(agent.url, json=body, timeout=60).text.splitlines()
+        return [json.loads(line.removeprefix("data:")) for line in lines if line.startswith(("data:", "{"))]
+
+    (event,) = events(published("good/clip.mp4"))
+    assert [p["text"] for p in event["result"].get("message", event["result"])["parts"]] == ["Wrong order"]
+    failed = json.dumps(events(published("broken.mp4"))[-1]["result"]).casefold()
+    assert '"failed"' in failed or "task_state_failed" in failed
+    (refused,) = events(published("/etc/passwd"))
+    assert refused["error"]["message"].startswith("path refused: ")
+
+
+def test_a_plain_get_says_what_is_there(agent: Any) -> None:
+    held = httpx.get(agent.url).json()
+    assert held["name"] == httpx.get(agent.url + held["card"]).json()["name"]
+    assert httpx.get(agent.url + held["health"]).status_code == 200
+
+
+@pytest.mark.parametrize("body", ["[]", "[{}]", "null", "7", '"message/send"'])
+def test_a_body_that_is_no_single_request_is_refused(agent: Any, body: str) -> None:
+    error = httpx.post(agent.url, content=body).json()["error"]
+    assert error["code"] == -32600
+    assert "one JSON-RPC request" in error["message"]
+
+
 def test_an_open_end_question_is_answered_with_a_sentence(agent: Any, published: Any) -> None:
     old = ask_old(agent.url, published("good/clip.mp4", step=None, question="What did I cut it with?"))[
         "result"
