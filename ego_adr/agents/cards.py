@@ -59,10 +59,11 @@ def _card(url: str, *, name: str, description: str, skill: AgentSkill) -> AgentC
         name=name,
         description=description,
         version=__version__,
-        # one address, both versions of the protocol: 0.3 clients need the second for their `url`
+        # one address for all; JSON-RPC first, and 0.3 clients find their `url` in it
         supported_interfaces=[
-            AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version="1.0"),
-            AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version="0.3"),
+            AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
+            for binding in ("JSONRPC", "HTTP+JSON")
+            for version in ("1.0", "0.3")
         ],
         capabilities=AgentCapabilities(streaming=True, push_notifications=False),
         default_input_modes=["text/plain", "application/json"],

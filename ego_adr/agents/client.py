@@ -240,6 +240,9 @@ class AgentModel:
         if said.failure is not None:
             return self._failed(query, said.failure, (exchange,))
         verdict = parse_label(said.text, self.taxonomy)
+        if isinstance(verdict, Unparsed) and said.more:  # thoughts may come first, in a part of their own
+            last = parse_label(said.more[-1], self.taxonomy)
+            verdict = verdict if isinstance(last, Unparsed) else last
         if isinstance(verdict, Unparsed):
             return self._heard(query, heard, "classify", status="unparsed", reason=verdict.reason)
         return self._heard(

@@ -121,10 +121,15 @@ class BodyGuard:
 def _in_its_version(scope: Scope, method: str) -> Scope:
     """The scope with the version of the protocol that a method belongs to, where the header says another or none.
 
-    The names tell them apart (``message/send``, ``SendMessage``). Askers by hand and proxies leave the header out,
+    The names tell them apart (``message/send``, ``SendMessage``), and the paths of HTTP+JSON (``/v1/message:send``,
+    ``/message:send``). Askers by hand and proxies leave the header out,
     which means 0.3. A version that is neither stays, to be refused by name.
     """
-    wanted = b"0.3" if "/" in method else b"1.0" if method[:1].isupper() else b""
+    path = str(scope["path"])
+    if "/" in method or path.startswith("/v1/"):
+        wanted = b"0.3"
+    else:
+        wanted = b"1.0" if method[:1].isupper() or ":" in path else b""
     told = next((value for name, value in scope["headers"] if name.lower() == _VERSION), b"").strip()
     known = told == b"" or told.split(b".")[0] in (b"0", b"1")
     if not wanted or not known or told.split(b".")[0] == wanted[:1]:

@@ -117,11 +117,11 @@ def build_app(
     start: Callable[[], Awaitable[None]],
     stop: Callable[[], Awaitable[None]],
 ) -> Starlette:
-    """Routes that every agent has: both protocols, the card at both places, ``/health`` and ``/ready``.
+    """Routes that every agent has: both versions as JSON-RPC and HTTP+JSON, both cards, ``/health`` and ``/ready``.
 
     A plain GET of the address says what is there: platforms look at it to see whether a server is up.
     """
-    from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+    from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.requests import Request
@@ -153,6 +153,9 @@ def build_app(
     routes = [route for path in CARD_PATHS for route in create_agent_card_routes(card, card_url=path)]
     routes += create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True)
     routes += [Route("/", hello), Route("/health", alive), Route("/ready", ready)]
+    routes += create_rest_routes(
+        handler, enable_v0_3_compat=True
+    )  # last: it takes any first folder for a tenant
     return Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(BodyGuard, limits=limits)])
 
 

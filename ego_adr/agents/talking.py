@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
@@ -29,15 +30,35 @@ _DONE = {
     TaskState.TASK_STATE_REJECTED,
     TaskState.TASK_STATE_INPUT_REQUIRED,
     TaskState.TASK_STATE_AUTH_REQUIRED,
+    TaskState.TASK_STATE_UNSPECIFIED,  # 0.3's "unknown": nothing says that it will ever be another
 }
+_BINDINGS = ("JSONRPC", "HTTP+JSON")
+#: Keys under which the data of an agent may hold its answer, the plainest first.
+_ANSWERS = (
+    "label",
+    "answer",
+    "verdict",
+    "prediction",
+    "predicted_label",
+    "classification",
+    "error_type",
+    "response",
+    "result",
+)
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True)
 class Said:
-    """What an agent said to one message: text and data parts, or why there are none."""
+    """What an agent said to one message: text and data parts, or why there are none.
+
+    Attributes:
+        text: the first part that holds any, which is the answer: agents put details behind it.
+        more: the other texts in order, and the answer that the data hold.
+    """
 
     text: str = ""
+    more: tuple[str, ...] = ()
     data: tuple[Any, ...] = ()
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
@@ -91,7 +112,7 @@ async def ask_agent(
     async with _http(url, timeout) as http:
         try:
             card = await fetch_card(http, url)
-            client = _client(http, card, url)
+            client = await _client(http, card, url)
         except (ServerError, ValueError) as exc:
             gone = Failure(cause="agent unreachable", message=str(exc))
             return [Said(failure=gone) for _ in sent]
@@ -100,7 +121,7 @@ async def ask_agent(
             async with gate:
                 begin = time.perf_counter()
                 said = await _patiently(client, text, files, timeout, patience)
-                return Said(said.text, said.data, said.failure, said.notes, time.perf_counter() - begin)
+                return replace(said, seconds=time.perf_counter() - begin)
 
         return list(await asyncio.gather(*(one(text, files) for text, files in sent)))
 
@@ -116,13 +137,13 @@ async def _patiently(
             message = f"the agent gave no answer within {timeout:g} s (timeout=...)."
             return Said(failure=Failure(cause="timeout", message=message))
         except A2AError as exc:
-            cause, wait = _cause(exc)
+            cause, wait, message = _cause(exc)
             if cause == "busy" and waited + (wait or pause) <= patience:
                 waited += wait or pause
                 await asyncio.sleep(wait or pause)
                 pause = min(2 * pause, 15.0)
                 continue
-            return Said(failure=Failure(cause=cause, message=str(exc.message)))
+            return Said(failure=Failure(cause=cause, message=message))
         except Exception as exc:
             # a stranger may send anything; what breaks the reading of it is that sample's failure
             message = f"the agent's answer cannot be read ({type(exc).__name__}: {str(exc)[:300]})."
@@ -156,8 +177,15 @@ def _of_message(message: Message) -> Said:
         return Said(
             failure=Failure(cause="agent", message="the agent's message holds neither text nor data.")
         )
-    # the first text part is the answer; agents put details behind it
-    return Said(text=texts[0].strip() if texts else "", data=tuple(data))
+    return _told(texts, tuple(data))
+
+
+def _told(texts: Sequence[str], data: tuple[Any, ...]) -> Said:
+    """What was said by the texts, and by the answer in the data."""
+    objects = [held for held in data if isinstance(held, dict)]
+    given = [held[key] for key in _ANSWERS for held in objects if isinstance(held.get(key), str)]
+    plain = [text.strip() for text in (*texts, *given[:1]) if text.strip()]
+    return Said(text=plain[0] if plain else "", more=tuple(plain[1:]), data=data)
 
 
 def _of_task(task: Task) -> Said:
@@ -174,7 +202,7 @@ def _of_task(task: Task) -> Said:
                     cause="agent", message="the agent's task is done and holds neither text nor data."
                 )
             )
-        return Said(text=texts[0].strip() if texts else "", data=data)
+        return _told(texts, data)
     state = TaskState.Name(task.status.state).removeprefix("TASK_STATE_").replace("_", " ").lower()
     told = get_text_parts(task.status.message.parts)
     cause = next((h["cause"] for h in data if isinstance(h, dict) and isinstance(h.get("cause"), str)), None)
@@ -187,41 +215,94 @@ def _of_task(task: Task) -> Said:
     return Said(failure=Failure(cause=cause or f"agent: task {state}", message=message), data=data)
 
 
-def _cause(exc: A2AError) -> tuple[str, float | None]:
-    """The word a refusal is counted under, and the seconds it asks to wait."""
+def _cause(exc: A2AError) -> tuple[str, float | None, str]:
+    """The word a refusal is counted under, the seconds it asks to wait, and what to tell."""
     data = exc.data if isinstance(exc.data, dict) else {}
-    given = data.get("cause")
-    wait = data.get("retry_after_s")
-    seconds = float(wait) if isinstance(wait, (int, float)) and 0 < wait < 3600 else None
-    if isinstance(given, str) and given:
-        return given, seconds
+    given, wait = data.get("cause"), data.get("retry_after_s")
     text = str(exc.message)
     root = exc.__cause__
-    if isinstance(root, httpx.HTTPStatusError) and root.response.status_code in (429, 503):
-        return "busy", None
+    if isinstance(given, str) and given:
+        return given, _seconds(wait), text
+    if isinstance(root, httpx.HTTPStatusError):
+        return _of_status(root.response)
     if isinstance(root, httpx.RequestError):
-        return "agent unreachable", None
+        return "agent unreachable", None, text
+    if isinstance(root, json.JSONDecodeError):
+        return "agent", None, f"the agent's answer is no JSON: {root.doc[:200]!r}"
     if text.casefold().startswith("busy"):
-        return "busy", seconds
-    return "agent refused", None
+        return "busy", _seconds(wait), text
+    return "agent refused", None, text
 
 
-def _client(http: httpx.AsyncClient, card: AgentCard, url: str) -> Client:
-    """A client of the agent. A card that tells the agent's own loopback address is read as the address we know."""
-    asked = urlsplit(url)
+def _of_status(answer: httpx.Response) -> tuple[str, float | None, str]:
+    """The same of an HTTP status in place of an answer."""
+    status = answer.status_code
+    try:
+        body = answer.text[:200]
+    except httpx.ResponseNotRead:  # a stream that nobody has read
+        body = ""
+    told = f"the agent answered HTTP {status}" + (f": {body!r}" if body else ".")
+    if status in (429, 503):
+        return "busy", _seconds(answer.headers.get("retry-after")), told
+    if status == 502:  # of a proxy that finds nobody behind it
+        return "agent unreachable", None, told
+    if status in (408, 504):
+        return "timeout", None, told
+    if status in (401, 403):
+        return "agent refused", None, f"{told} It wants a login; ego-adr sends none."
+    return ("agent refused" if 400 <= status < 500 else "agent"), None, told
+
+
+def _seconds(wait: Any) -> float | None:
+    try:
+        seconds = float(wait)
+    except (TypeError, ValueError):
+        return None
+    return seconds if 0 < seconds < 3600 else None
+
+
+async def _client(http: httpx.AsyncClient, card: AgentCard, url: str) -> Client:
+    """A client of the agent, at the address of its card where that can be reached from here.
+
+    Raises:
+        ValueError: it speaks in no way that is known here.
+    """
     for interface in card.supported_interfaces:
-        told = urlsplit(interface.url)
-        if told.hostname in (*_HERE, "0.0.0.0") and (
-            told.hostname not in _HERE or asked.hostname not in _HERE
-        ):
-            interface.url = urlunsplit((asked.scheme, asked.netloc, told.path or "/", told.query, ""))
+        interface.url = await _reachable(interface.url, url)
+        if interface.protocol_version.startswith("0."):
+            interface.protocol_version = "0.3"  # 0.2 asks and answers the same
     config = ClientConfig(
-        streaming=False, httpx_client=http, accepted_output_modes=["text/plain", "application/json"]
+        streaming=False,
+        httpx_client=http,
+        supported_protocol_bindings=list(_BINDINGS),
+        accepted_output_modes=["text/plain", "application/json"],
     )
-    return ClientFactory(config).create(card)
+    try:
+        return ClientFactory(config).create(card)
+    except ValueError as exc:
+        offered = ", ".join(
+            dict.fromkeys(f"{i.protocol_binding} {i.protocol_version}" for i in card.supported_interfaces)
+        )
+        raise ValueError(f"the agent speaks {offered}; ego-adr speaks {' and '.join(_BINDINGS)}.") from exc
+
+
+async def _reachable(told: str, asked: str) -> str:
+    """The address on a card, as it is from here: containers tell their own loopback, or a name of their network."""
+    here, there = urlsplit(asked), urlsplit(urljoin(asked.rstrip("/") + "/", told.strip()))
+    moved = there.hostname == "0.0.0.0" or (there.hostname in _HERE and here.hostname not in _HERE)
+    if not moved and there.hostname != here.hostname:
+        try:
+            await asyncio.get_running_loop().getaddrinfo(there.hostname or "", None)
+        except (OSError, UnicodeError):
+            moved = True
+    if moved:
+        there = there._replace(scheme=here.scheme, netloc=here.netloc)
+    return urlunsplit(there._replace(path=there.path or "/", fragment=""))
 
 
 def _http(url: str, timeout: float) -> httpx.AsyncClient:
     # httpx gives up after 5 s by itself; video takes longer. Proxies have no business on one machine.
     here = urlsplit(url).hostname in _HERE
-    return httpx.AsyncClient(timeout=httpx.Timeout(timeout, connect=min(timeout, 15.0)), trust_env=not here)
+    return httpx.AsyncClient(
+        timeout=httpx.Timeout(timeout, connect=min(timeout, 15.0)), trust_env=not here, follow_redirects=True
+    )

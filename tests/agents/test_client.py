@@ -55,9 +55,11 @@ class Stranger:
                 else:
                     self.say(200, {"jsonrpc": "2.0", "id": body["id"], "result": said})
 
-            def say(self, status: int, held: Any) -> None:
+            def say(self, status: int, held: Any, headers: dict[str, str] | None = None) -> None:
                 data = held if isinstance(held, bytes) else json.dumps(held).encode()
                 self.send_response(status)
+                for name, value in (headers or {}).items():
+                    self.send_header(name, value)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it hung up
@@ -95,6 +97,10 @@ class Stranger:
 def message(*texts: str) -> dict[str, Any]:
     parts = [{"kind": "text", "text": text} for text in texts]
     return {"kind": "message", "messageId": "a", "role": "agent", "parts": parts}
+
+
+def data(*held: dict[str, Any]) -> dict[str, Any]:
+    return message() | {"parts": [{"kind": "data", "data": one} for one in held]}
 
 
 def task(state: str, *, text: str | None = None, artifact: str | None = None) -> dict[str, Any]:
@@ -233,6 +239,15 @@ def test_a_new_agent_is_asked_in_its_own_version(stranger: Stranger) -> None:
         (task("completed", text="All done.", artifact="Omission"), "Omission"),
         (message("Wrong order."), "Wrong order"),
         (message("  wrong ORDER\n", "and a second part about an Omission"), "Wrong order"),
+        (message("", "Wrong order"), "Wrong order"),
+        (message("Let me think about it.", "They look alike.", "Wrong order"), "Wrong order"),
+        (data({"label": "Wrong order", "confidence": 0.3}), "Wrong order"),
+        (
+            message() | {"parts": message("I looked at it.")["parts"] + data({"label": "Omission"})["parts"]},
+            "Omission",
+        ),
+        (data({"sample": 3}, {"answer": "wrong order"}), "Wrong order"),
+        (data({"result": "done", "prediction": "Omission"}), "Omission"),
     ],
 )
 def test_an_answer_may_be_a_message_or_a_task(
@@ -264,8 +279,14 @@ def test_a_task_that_is_still_at_work_is_asked_for_until_it_is_done(stranger: St
         (message(), "agent", "neither text nor data"),
         ({"error": {"code": -32603, "message": "it broke"}}, "agent refused", "it broke"),
         ({"kind": "surprise"}, "agent", "cannot be read"),
-        ((500, {"oh": "no"}), "agent refused", "500"),
-        ((200, b"<html>hello</html>"), "agent refused", ""),
+        (task("unknown", text="?"), "agent: task unspecified", "?"),
+        ((500, b"<html>boom</html>"), "agent", "HTTP 500: '<html>boom</html>'"),
+        ((502, b""), "agent unreachable", "HTTP 502"),
+        ((503, b""), "busy", "HTTP 503"),
+        ((504, b"gateway"), "timeout", "HTTP 504: 'gateway'"),
+        ((401, {"detail": "who?"}), "agent refused", "wants a login"),
+        ((404, {}), "agent refused", "HTTP 404"),
+        ((200, b"<html>hello</html>"), "agent", "no JSON: '<html>hello</html>'"),
     ],
 )
 def test_what_is_no_answer_fails_by_its_cause(stranger: Stranger, result: Any, cause: str, told: str) -> None:
@@ -325,6 +346,58 @@ def test_an_agent_that_dies_fails_what_is_asked_then_and_answers_again_when_it_i
 def test_a_card_that_tells_an_address_of_its_own_container_is_still_reached(stranger: Stranger) -> None:
     stranger.card_url = stranger.url.replace("127.0.0.1", "0.0.0.0")
     assert load_agent(f"a2a:{stranger.url}").detect_many([query("v.mp4")])[0].label == "correct"
+
+
+@pytest.mark.parametrize("told", ["/", "a2a/", "", " ", "http://no-such-host.invalid:9/"])
+def test_a_card_with_an_address_that_leads_nowhere_from_here_is_still_reached(
+    stranger: Stranger, told: str
+) -> None:
+    stranger.card_url = told or " "
+    assert load_agent(f"a2a:{stranger.url}").detect_many([query("v.mp4")])[0].label == "correct"
+
+
+def test_a_redirect_is_followed_with_the_question(stranger: Stranger) -> None:
+    other = Stranger()
+    try:
+        stranger.result = lambda body: (307, b"", {"Location": f"{other.url}/a2a/"})
+        assert load_agent(f"a2a:{stranger.url}").detect_many([query("v.mp4")])[0].label == "correct"
+        assert other.bodies == stranger.bodies
+    finally:
+        other.close()
+
+
+def test_an_agent_of_0_2_is_asked_as_one_of_0_3(stranger: Stranger) -> None:
+    stranger.version = "0.2.5"
+    assert load_agent(f"a2a:{stranger.url}").detect_many([query("v.mp4")])[0].label == "correct"
+
+
+def test_an_agent_without_json_rpc_is_asked_over_http_json(serve_model: Any, stranger: Stranger) -> None:
+    import httpx
+
+    running = serve_model(ScriptedModel(lambda r: "Wrong order"))
+    card = httpx.get(f"{running.url}/.well-known/agent-card.json").json()
+    for version in ("1.0", "0.3"):
+        kept = [
+            i for i in card["supportedInterfaces"]
+            if (i["protocolBinding"], i["protocolVersion"]) == ("HTTP+JSON", version)
+        ]  # fmt: skip
+        named = {key: card[key] for key in ("name", "description", "version", "skills", "capabilities")}
+        modes = {"defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"]}
+        stranger.card = lambda: named | modes | {"supportedInterfaces": kept}  # type: ignore[method-assign]  # noqa: B023
+        agent = load_agent(f"a2a:{stranger.url}")
+        found = agent.detect_many([query("good/clip.mp4"), query("broken.mp4"), query("/etc/passwd")])
+        assert [d.label for d in found] == ["Wrong order", None, None]
+        assert [d.failure and d.failure.cause for d in found[:2]] == [None, "video"]
+        assert "path refused" in str(found[2].failure)
+
+
+def test_an_agent_that_speaks_otherwise_is_named_with_what_it_speaks(stranger: Stranger) -> None:
+    card = stranger.card() | {"preferredTransport": "GRPC"}
+    stranger.card = lambda: card  # type: ignore[method-assign]
+    (found,) = load_agent(f"a2a:{stranger.url}").detect_many([query("v.mp4")])
+    assert found.failure is not None
+    assert "GRPC" in found.failure.message
+    assert "JSONRPC and HTTP+JSON" in found.failure.message
 
 
 def test_prompts_with_pictures_go_to_agents_that_take_any_question(stranger: Stranger) -> None:

@@ -80,7 +80,7 @@ def agent(serve_model: Any) -> Any:
     return serve_model(ScriptedModel(answer))
 
 
-@pytest.mark.parametrize("way", ["client", "factory"])
+@pytest.mark.parametrize("way", ["client", "factory", "rest"])
 def test_a_client_of_0_3_gets_a_label_a_sentence_and_a_failed_task(
     agent: Any, old_python: str, published: Any, way: str
 ) -> None:
@@ -165,7 +165,7 @@ def test_the_evaluator_serves_clients_of_both_versions_against_an_agent_of_0_3(
     bench = Bench(data, video_root, tmp_path / "runs", resamples=50)
     evaluator = run_agent(lambda url: build_evaluator(bench, url=url))
     url = old_agent("message")
-    for run, way in (("a", "client"), ("b", "factory")):
+    for run, way in (("a", "client"), ("b", "factory"), ("d", "rest")):
         held = run_old(
             old_python,
             evaluator.url,

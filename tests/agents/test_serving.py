@@ -56,7 +56,9 @@ def test_the_card_is_at_both_places_and_serves_both_protocols(agent: Any, load_c
     assert cards[0].content == cards[1].content
     card = cards[0].json()
     assert card["url"] == f"{agent.url}/"
-    assert [i["protocolVersion"] for i in card["supportedInterfaces"]] == ["1.0", "0.3"]
+    assert [(i["protocolBinding"], i["protocolVersion"]) for i in card["supportedInterfaces"]] == [
+        ("JSONRPC", "1.0"), ("JSONRPC", "0.3"), ("HTTP+JSON", "1.0"), ("HTTP+JSON", "0.3"),
+    ]  # fmt: skip
 
 
 def test_multiple_choice_is_answered_with_exactly_a_label_in_a_message(agent: Any, published: Any) -> None:

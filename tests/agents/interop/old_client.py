@@ -1,6 +1,7 @@
-"""A client on a2a-sdk 0.3: sends the text of standard input in two ways and prints what came back as JSON.
+"""A client on a2a-sdk 0.3: sends the text of standard input in one of three ways and prints what came back as JSON.
 
-Usage: old_client.py URL WAY, where WAY is ``client`` (the class that early evaluators use) or ``factory``.
+Usage: old_client.py URL WAY, where WAY is ``client`` (the class that early evaluators use), ``factory``, or ``rest`` (the
+factory over HTTP+JSON).
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ warnings.simplefilter("ignore")
 
 import httpx  # noqa: E402
 from a2a.client import A2ACardResolver, A2AClient, ClientConfig, ClientFactory  # noqa: E402
-from a2a.types import Message, MessageSendParams, Part, Role, SendMessageRequest, Task, TextPart  # noqa: E402
+from a2a.types import (  # noqa: E402
+    Message,
+    MessageSendParams,
+    Part,
+    Role,
+    SendMessageRequest,
+    Task,
+    TextPart,
+    TransportProtocol,
+)
 
 
 def texts(parts: list[Part]) -> list[str]:
@@ -50,9 +60,13 @@ async def main(url: str, way: str, text: str) -> None:
             error = getattr(response, "error", None)
             found = {"kind": "error", "message": error.message} if error else told(response.result)
         else:
-            client = ClientFactory(
-                ClientConfig(httpx_client=http, streaming=card.capabilities.streaming or False)
+            transports = [TransportProtocol.http_json if way == "rest" else TransportProtocol.jsonrpc]
+            config = ClientConfig(
+                httpx_client=http,
+                streaming=card.capabilities.streaming or False,
+                supported_transports=transports,
             )
+            client = ClientFactory(config)
             found = {"kind": "nothing"}
             updates = 0
             async for event in client.create(card).send_message(message):
