@@ -63,8 +63,8 @@ def path_below(root: Path, given: str) -> Path:
         inside = False
     if not inside:
         raise PathRefusedError(
-            "the path does not lie below the folder that this agent was started with (its --video-root). Give the path "
-            "of a file in there, absolute or relative to it."
+            "the path does not lie below what this agent was started with (--video-root, or --data and --videos). Give "
+            "the path of something in there, absolute or relative to it."
         )
     return found
 

@@ -51,7 +51,8 @@ def read_procedure(
         their spans in ``text``.
 
     Raises:
-        ProcedureError: nothing there, not text, or data that breaks the form; the message says where.
+        ProcedureError: nothing there, not text, a file's name as text, or data that breaks the form; the message
+            says where.
     """
     if isinstance(source, ProcedureBank):
         return source
@@ -62,6 +63,11 @@ def read_procedure(
     if not isinstance(source, str):
         raise ProcedureError(
             f"a procedure is a text, a path or a list of steps, not {type(source).__name__}."
+        )
+    if _FILE_NAME.fullmatch(source.strip()):
+        raise ProcedureError(
+            f"the procedure is {source.strip()!r}, which is a file's name; a str is the text itself. Give "
+            f"pathlib.Path({source.strip()!r}) to read the file."
         )
     kind = _data_kind(source)
     if kind is not None:
@@ -142,6 +148,10 @@ def _read_file(path: Path, title: str | None, granularity: Granularity) -> Proce
     return bank_from_data(data, title, str(path))
 
 
+#: A name without blanks, or a path from a folder on.
+_FILE_NAME = re.compile(
+    r"(?:\S{1,300}|(?:[/~.\\]|[a-z]:)[^\n]{1,300})\.(?:md|markdown|txt|ya?ml|json)", re.IGNORECASE
+)
 _JSON = re.compile(r'\s*(?:\{\s*"|\[\s*["{])')
 _YAML = re.compile(r"^steps:\s*(?:#.*)?$", re.MULTILINE)
 
@@ -153,7 +163,7 @@ def _data_kind(text: str) -> str | None:
     if _YAML.search(text):
         try:
             data = yaml.safe_load(text)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError, RecursionError):
             return None  # a list under the word "steps:" that a person wrote
         return "yaml" if is_bank_data(data) else None
     return None
@@ -168,6 +178,8 @@ def _parse(text: str, kind: str, where: str) -> Any:
         mark = getattr(exc, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise ProcedureError(f"{where}{line}: not YAML: {getattr(exc, 'problem', None) or exc}.") from exc
+    except (ValueError, RecursionError) as exc:  # numbers and dates that are none, brackets within brackets
+        raise ProcedureError(f"{where}: not {kind.upper()}: {exc}.") from exc
 
 
 # --------------------------------------------------------------------------------------------------- text
@@ -185,7 +197,10 @@ def _from_text(text: str, title: str | None, granularity: Granularity, where: st
             text, [(" ".join(text[b:e].rstrip(" .;").split()), (b, e)) for b, e in inline], name, "list"
         )
     if len(items) >= 2 or (items and not layout.prose):
-        return _bank(text, _list_steps(text, items), name, "list")
+        steps = _list_steps(text, items)
+        if not steps:
+            raise ProcedureError(f"{where} is a list whose items hold no words: write down the steps.")
+        return _bank(text, steps, name, "list")
     spans: list[tuple[int, int]] = []
     for heading, (begin, end) in layout.prose:
         if not holds_no_steps(heading):

@@ -184,7 +184,7 @@ def _is_part(name: str) -> bool:
 
 def _keys(name: str) -> set[str]:
     """A heading without its case and marks, and without "for ..." too: "Ingredients (for two):" is "ingredients"."""
-    plain = re.sub(r"\(.*?\)", "", name.casefold())
+    plain = re.sub(r"\([^()]*\)", "", name.casefold())
     return {
         " ".join(form.strip(" :*_.").split()) for form in (plain, re.sub(r"\s(?:for|to)\s.*$", "", plain))
     }

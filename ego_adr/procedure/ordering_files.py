@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ego_adr.errors import ProcedureError
+from ego_adr.errors import DataError, ProcedureError
 from ego_adr.procedure.ordering_graphs import StepOrder, with_edges
 from ego_adr.procedure.ordering_words import step_key, step_words
+from ego_adr.reading import json_value, read_text
 from ego_adr.types import ProcedureBank, Step, StepEdge
 
 __all__ = ["attach_task_graph", "read_task_graph", "task_graph_data"]
@@ -25,13 +25,9 @@ def _load(source: str | PathLike[str] | Mapping[str, Any]) -> tuple[Mapping[str,
         return source, "the task graph"
     path = Path(source)
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as exc:
-        raise ProcedureError(f"the task graph {str(path)!r} cannot be read: {exc.strerror or exc}.") from exc
-    except (UnicodeDecodeError, json.JSONDecodeError) as exc:
-        raise ProcedureError(
-            f"{str(path)!r} is no JSON: {exc}. A task graph holds 'steps' and 'edges'."
-        ) from exc
+        data = json_value(read_text(path), f"the task graph {str(path)!r}")
+    except DataError as exc:
+        raise ProcedureError(f"{exc} A task graph holds 'steps' and 'edges'.") from exc
     if not isinstance(data, Mapping):
         raise ProcedureError(
             f"{str(path)!r} holds a {type(data).__name__}; a task graph is an object with 'steps' and 'edges'."

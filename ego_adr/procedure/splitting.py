@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Literal
 
 import yaml
@@ -23,6 +23,8 @@ __all__ = ["Granularity", "SplittingWords", "split_prose", "splitting_words"]
 
 #: A line of more characters is part of a text broken to a width.
 LONGEST_LINE = 120
+#: A word is looked for no further back than this, so that the time grows with the text and not with its square.
+LONGEST_WORD = 60
 Granularity = Literal["sentence", "clause", "phrase"]
 Span = tuple[int, int]
 
@@ -112,6 +114,9 @@ def split_prose(text: str, *, granularity: Granularity = "clause", start: int = 
 _END = re.compile(r"[.!?。!?]+[\"'”’)\]]*|[;;]|\n\s*\n|\n")
 # Straight quotes open at a word's beginning; behind a digit they are inches (1/2" pipe).
 _QUOTED = re.compile(r'(?<![\w"])"(?=\w)[^"\n]{1,400}"(?!\w)')
+_WORD = re.compile(r"[^\W_]+")
+_NOT_BLANK = re.compile(r"\S")
+_CAPITAL = re.compile(r"\s+([A-Z][^\W\d_]*)")
 _CLOSING = {"(": ")", "[": "]", "“": "”", "«": "»"}
 
 
@@ -147,10 +152,10 @@ def _one_a_line(text: str) -> bool:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     words = splitting_words()
     for line, following in pairwise(lines):
-        last = re.search(r"(\w+)\W*$", line)
         first = re.match(r"\W*(\w+)", following)
         if line[-1] in ",(-–" or len(line) > LONGEST_LINE or first is None:
             return False
+        last = re.search(r"(\w+)\W*$", line)
         if last is not None and last[1].casefold() in words.function_words - words.opposites - words.objects:
             return False
         if following[0].islower() and first[1].casefold() not in words.verbs | words.openers:
@@ -168,15 +173,16 @@ def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
         return after.isupper() and text[mark.start() - 1 : mark.start()].islower()
     if shown != ".":
         return True
-    word = re.search(r"[^\W_](?:[\w.]*[^\W_])?$", text[: mark.start()])
+    word = re.search(r"[^\W_](?:[\w.]*[^\W_])?$", text[max(0, mark.start() - LONGEST_WORD) : mark.start()])
     words = splitting_words()
     last = word[0].casefold() if word else ""
-    following = text[mark.end() :].lstrip()[:1]
+    behind = _NOT_BLANK.search(text, mark.end())
+    following = behind[0] if behind else ""
     if last in words.soft_abbreviations:
         return following.isupper()
     if last in words.abbreviations:
         # "1 tsp. Stir": a unit at the end of a sentence, when a verb of instructions follows with a capital
-        next_word = re.match(r"\s+([A-Z][^\W\d_]*)", text[mark.end() :])
+        next_word = _CAPITAL.match(text, mark.end())
         return (
             next_word is not None
             and last not in {"no", "fig", "dr", "mr", "mrs", "e.g", "i.e"}
@@ -195,7 +201,7 @@ def _pieces(text: str, begin: int, end: int, granularity: Granularity) -> list[S
     cuts: list[Span] = []
     judged_from = begin
     for mark in _joints(granularity).finditer(text, begin, end):
-        if inside[mark.start() - begin] or not _goes_on(text[mark.end() : end]):
+        if inside[mark.start() - begin] or not _goes_on(text, mark.end(), end):
             continue
         piece = text[judged_from : mark.start()]
         if granularity == "phrase" and _ends_with_adjective(piece):
@@ -228,7 +234,8 @@ def _joints(granularity: Granularity) -> re.Pattern[str]:
     elif granularity == "phrase":
         joints += [r"\s*,\s*(?:and\s+|or\s+|but\s+)?", rf"\s+and\s+{_begins(words.verbs | words.gerunds)}"]
         joints += [r"\s+and\s+(?=(?:the|a|an|\d)\b)", r"\s*:\s+"]
-    return re.compile("|".join(joints), re.IGNORECASE)
+    # from the first blank of a run on, never from within it
+    return re.compile(rf"(?<!\s)(?:{'|'.join(joints)})", re.IGNORECASE)
 
 
 def _begins(verbs: frozenset[str]) -> str:
@@ -245,7 +252,8 @@ def _leads_in(piece: str) -> bool:
 
 def _ends_with_adjective(piece: str) -> bool:
     """Whether a comma behind the piece joins adjectives: "in a large, heavy pan"."""
-    last = re.search(r"\b(?:a|an|the|your|each)\s+(?:\w+,\s*)*(\w+)$", piece, re.IGNORECASE)
+    near = piece[-4 * LONGEST_WORD :]
+    last = re.search(r"\b(?:a|an|the|your|each)\s+(?:\w+,\s*)*(\w+)$", near, re.IGNORECASE)
     return last is not None and last[1].casefold() in splitting_words().adjectives
 
 
@@ -264,11 +272,12 @@ def _connective_at(text: str, at: int) -> bool:
 
 def _words(piece: str) -> list[str]:
     lead = _leading().match(piece)
-    return re.findall(r"[^\W_]+", piece[lead.end() if lead else 0 :].casefold())
+    return _WORD.findall(piece[lead.end() if lead else 0 :].casefold())
 
 
-def _goes_on(piece: str) -> bool:
-    return len(re.findall(r"[^\W_]+", piece)) >= 2
+def _goes_on(text: str, begin: int, end: int) -> bool:
+    """Whether two words or more follow."""
+    return len(list(islice(_WORD.finditer(text, begin, end), 2))) == 2
 
 
 def _gerund(verb: str) -> str:
@@ -290,7 +299,7 @@ def _leading() -> re.Pattern[str]:
 @cache
 def _closing() -> re.Pattern[str]:
     names = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in splitting_words().connectives)
-    return re.compile(rf"\s*,\s*(?:{names})\s*$", re.IGNORECASE)
+    return re.compile(rf"(?<!\s)\s*,\s*(?:{names})\s*$", re.IGNORECASE)
 
 
 def _trim(text: str, begin: int, end: int) -> Span | None:

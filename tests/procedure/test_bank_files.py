@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -183,10 +184,49 @@ def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:
             read_procedure(path)
 
 
-def test_text_that_names_a_file_is_text_all_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["soup.md", "of my own/soup.TXT", "soup.json"])
+def test_a_text_that_is_a_files_name_is_an_error_and_opens_nothing(tmp_path: Path, name: str) -> None:
+    for given in (name.replace(" ", "-"), f"{tmp_path}/{name}\n", f"./{name}", f"C:\\{name}"):
+        with pytest.raises(ProcedureError, match=r"pathlib\.Path"):
+            read_procedure(given)
     path = _file(tmp_path, "soup.md", b"- Boil\n- Serve")
     assert len(read_procedure(path).steps) == 2
-    assert read_procedure(str(path)).method == "rules"
+    assert read_procedure("Open the file soup.md").method == "rules"
+
+
+_HOSTILE = {
+    "deep JSON": '{"steps":' * 20_000,
+    "many digits": '{"steps": ' + "9" * 50_000 + "}",
+    "deep YAML": "steps:\n- " + "[" * 5_000,
+    "empty list": "-  \n- !\n- ?\n",
+}
+
+
+@pytest.mark.parametrize("text", _HOSTILE.values(), ids=_HOSTILE)
+def test_data_that_cannot_be_read_is_an_error_of_procedures(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ProcedureError):
+        read_procedure(text)
+    for ending in (".json", ".yaml"):
+        with pytest.raises(ProcedureError):
+            read_procedure(_file(tmp_path, f"soup{ending}", text.encode()))
+
+
+_LONG = {
+    "blanks": "Cut it" + "\t" * 90_000 + "and fry it",
+    "commas": "Cut it, " * 12_000,
+    "ands": "cut it and " * 9_000,
+    "open links": "[x](" * 22_000,
+    "one word": "a" * 90_000 + " b",
+    "sentences": "Cut it. " * 12_000,
+}
+
+
+@pytest.mark.parametrize("text", _LONG.values(), ids=_LONG)
+def test_the_time_grows_with_the_text_and_not_with_its_square(text: str) -> None:
+    # what grows with the square takes from 10 s to minutes here
+    begin = time.process_time()
+    read_procedure(text)
+    assert time.process_time() - begin < 4
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
