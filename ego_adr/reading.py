@@ -9,6 +9,7 @@ import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,15 @@ __all__ = [
     "json_line",
     "json_lines",
     "json_value",
+    "mended_json",
     "read_bytes",
     "read_text",
     "rows_of_json",
     "table_rows",
 ]
 
+#: JSON that a model wrote on purpose is never nested deeper.
+_DEEPEST = 100
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -92,6 +96,22 @@ def json_value(text: str, where: str) -> Any:
     # Beside what is no JSON: a number of thousands of digits, brackets within brackets.
     except (ValueError, RecursionError) as exc:
         raise DataError(f"{where} is no JSON: {exc}.") from exc
+
+
+def mended_json(text: str) -> Any:
+    """What the JSON that a model wrote holds, mended where it is nearly JSON; None where it is none.
+
+    Models that loop write brackets within brackets without end; that is no JSON either, and no error.
+    """
+    import json_repair
+
+    signs = (1 if sign in "{[" else -1 for sign in text if sign in "{[]}")
+    if max(accumulate(signs), default=0) > _DEEPEST:
+        return None
+    try:
+        return json_repair.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def json_line(line: str, where: str) -> Mapping[str, Any]:

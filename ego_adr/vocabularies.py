@@ -45,6 +45,8 @@ _CLAUSE_BEGINS = r"(?:(?<=[,;:.!?()\n])\s*|^\s*)"
 _CLAUSE_ENDS = r"(?=\s*(?:[,;:.!?()\n]|[-–—]\s|$))"
 _LOOK_BACK = 80
 _MARKS = (":", "=", "-", ",")
+#: Ends of words are looked for in words of up to this many letters; scripts without blanks have longer runs.
+_LONGEST_WORD = 40
 _WORD = r"[^\W_]+(?:['’][^\W_]+)*"
 _SIGNS = re.compile(
     r"\{[^{}]*\}|<[^<>]*>|\.\.\.|!\(|[()\[\]|^]|[:,](?=\s|$)|[^\s{}<>()\[\]|^!,]+|.", re.DOTALL
@@ -208,7 +210,7 @@ class _Builder:
             words = sorted(self._language.words[name], key=len, reverse=True)
             return "(?:" + "|".join(_Builder(word, self._language).body() for word in words) + ")"
         if sign[0] == "*":
-            return f"(?:{_WORD})" if sign == "*" else rf"(?:[^\W_]*{re.escape(sign[1:])})"
+            return f"(?:{_WORD})" if sign == "*" else rf"(?:[^\W_]{{0,{_LONGEST_WORD}}}{re.escape(sign[1:])})"
         if sign[0] in "{}<>()[]|^!":
             raise ValueError(f"{self._phrase!r}: {sign!r} stands alone")
         return re.escape(sign).replace(r"\-", _SPACE)

@@ -511,6 +511,11 @@ def test_brackets_and_quotes_that_do_not_match_do_no_harm() -> None:
     for text in (
         "{" * 500,
         "[" * 500,
+        "[" * 9000,
+        '{"label":' * 2000,
+        '{"label": ' + "9" * 5000 + "}",
+        "字" * 5000,
+        "٣" * 5000,
         '{"label": ' * 100,
         "<answer>" * 100,
         "\\boxed{" * 50,

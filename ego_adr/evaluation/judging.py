@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ego_adr.errors import EgoADRError, ModelError, ModelNotFoundError, ScriptExhaustedError
 from ego_adr.parsing import without_thinking
+from ego_adr.reading import mended_json
 from ego_adr.types import Failure, Reply, Request
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ __all__ = ["SCALE", "JudgeScore", "judge_answers", "read_judge_reply"]
 
 SCALE = (0.0, 5.0)
 _KEYS = ("score", "rating", "similarity", "sim", "grade")
-_NUMBER = r"[-−]?\d+(?:[.,]\d+)?"
+_NUMBER = r"[-−]?\d{1,9}(?:[.,]\d{1,40})?"
 _OF = r"(?:\s*(?:/|out\s+of|of)\s*(?P<of>\d+(?:\.\d+)?))?"
 #: A number with its scale that fills a JSON value, a line or a whole reply.
 _ALONE = re.compile(rf"\W*?(?P<score>{_NUMBER}){_OF}\W*", re.IGNORECASE)
@@ -167,12 +168,10 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     while place >= 0:
         try:
             held, end = decoder.raw_decode(text, place)
-        except json.JSONDecodeError:
-            from json_repair import loads
-
+        except (ValueError, RecursionError):
             following = text.find("{", place + 1)
             end = following if following >= 0 else len(text)
-            held = loads(text[place:end])
+            held = mended_json(text[place:end])
         if isinstance(held, Mapping):
             yield held
         place = text.find("{", max(end, place + 1))
@@ -183,7 +182,8 @@ def _value(given: Any, scale: tuple[float, float]) -> float | str | None:
     if isinstance(given, bool) or given is None:
         return None
     if isinstance(given, (int, float)):
-        return _within(float(given), None, scale)
+        # A looping judge writes whole numbers that no float holds.
+        return _within(float(given) if abs(given) < 1e300 else math.inf, None, scale)
     if isinstance(given, str):
         if given.strip().casefold() in _WORDS:
             return _within(float(_WORDS.index(given.strip().casefold())), None, scale)

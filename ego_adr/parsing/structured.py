@@ -10,6 +10,7 @@ from typing import Any
 
 from ego_adr.parsing.names import Names, unique
 from ego_adr.parsing.reading import Claim
+from ego_adr.reading import mended_json
 from ego_adr.taxonomies import Label, label_key
 from ego_adr.vocabularies import english
 
@@ -97,8 +98,6 @@ class _Reader:
 
     def json(self, start: int, end: int, *, closed: bool) -> None:
         """One object or array; broken ones are mended."""
-        import json_repair
-
         source = self._found.rest[start:end]
         inner = source.strip("{}[] \n")
         single = None if ":" in inner else self._names.value(inner)
@@ -108,9 +107,8 @@ class _Reader:
             try:
                 data = json.loads(source)
             except (ValueError, RecursionError):
-                try:
-                    data = json_repair.loads(source)
-                except (ValueError, RecursionError):
+                data = mended_json(source)
+                if data is None:
                     return  # brackets without an end: no JSON at all
             if isinstance(data, str) or data in ({}, []):
                 return

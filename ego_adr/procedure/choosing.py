@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ego_adr.procedure.splitting import splitting_words
+from ego_adr.reading import mended_json
 
 __all__ = ["StepChoice", "read_step_reply"]
 
@@ -34,11 +35,12 @@ _NONE = re.compile(
     r"not\s+(?:a\s+step|listed|in\s+the\s+(?:list|procedure))|null|n/a)\b",
     re.IGNORECASE,
 )
-_BEFORE = r"[\s\"'(\[{*_:=#-]*(?:the\s+)?(?:step[\s_]*)?(?:no\.?|number|#)?[\s\"'(\[{*_:=#]*"
-#: A number with what follows it, so that "3.5", "1/2" and "2nd" are none; a range or a choice is kept whole.
-_CHOSEN = (
-    r"(?P<number>\d+)(?![\d/A-Za-z]|\.\d|-[A-Za-z])(?P<more>\s*(?:[-–—,/&]|or|and|to)\s*(?:steps?\s*)?\d+)?"
+#: What may stand between the word and its number; bounded, so that the time grows with a reply and not with its square.
+_BEFORE = (
+    r"[\s\"'(\[{*_:=#-]{0,40}(?:the\s{1,9})?(?:step[\s_]{0,9})?(?:no\.?|number|#)?[\s\"'(\[{*_:=#]{0,40}"
 )
+#: A number with what follows it, so that "3.5", "1/2" and "2nd" are none; a range or a choice is kept whole.
+_CHOSEN = r"(?P<number>\d{1,9})(?![\d/A-Za-z]|\.\d|-[A-Za-z])(?P<more>\s*(?:[-–—,/&]|or|and|to)\s*(?:steps?\s*)?\d+)?"
 _MARKED = re.compile(
     rf"(?:answer|choice|result|boxed|(?:current|matched|matching|queried)(?:\s+step)?)(?:\s+is)?{_BEFORE}{_CHOSEN}",
     re.IGNORECASE,
@@ -48,7 +50,7 @@ _COMMITTED = re.compile(
     re.IGNORECASE,
 )
 _LEADING = re.compile(rf"^[\s\"'(\[{{*#]*{_CHOSEN}")
-_STEP = re.compile(rf"steps?[\s_]*(?:no\.?|number|#)?[\s:(\[*_#]*{_CHOSEN}", re.IGNORECASE)
+_STEP = re.compile(rf"steps?[\s_]{{0,40}}(?:no\.?|number|#)?[\s:(\[*_#]{{0,40}}{_CHOSEN}", re.IGNORECASE)
 _NUMBER = re.compile(rf"(?<![A-Za-z0-9_./-]){_CHOSEN}")
 _NEGATED = re.compile(
     r"\b(?:not|rather\s+than|instead\s+of|nor)\s+(?:the\s+)?(?:step\s*)?#?\d+", re.IGNORECASE
@@ -136,12 +138,10 @@ def _spelled_out(said: str) -> str:
 
 def _from_json(said: str, count: int) -> StepChoice | None:
     """What a JSON object answers; None when there is no such answer."""
-    import json_repair
-
     begin = said.find("{")
     if begin == -1 or '"' not in said[begin:]:
         return None
-    data: Any = json_repair.loads(said[begin:])
+    data = mended_json(said[begin:])
     if isinstance(data, list):
         data = next((entry for entry in reversed(data) if isinstance(entry, Mapping)), None)
     if not isinstance(data, Mapping):
@@ -171,6 +171,6 @@ def _from_value(value: Any, count: int) -> StepChoice:
         if mark is None and _NONE.search(value) is None:
             return StepChoice(index=None, reason="no step found")
         return StepChoice(index=None) if mark is None else _choice(mark, count)
-    if value != int(value):
+    if isinstance(value, float) and not value.is_integer():
         return StepChoice(index=None, reason="no step found")
     return _numbered(int(value), count)

@@ -12,6 +12,7 @@ from ego_adr.models.base import VideoLLM
 from ego_adr.procedure.object_states import UNKNOWN, ObjectState, state_table
 from ego_adr.procedure.ordering_graphs import with_edges
 from ego_adr.prompting import PromptLibrary
+from ego_adr.reading import mended_json
 from ego_adr.types import ProcedureBank, Reply, Request, StepEdge
 
 __all__ = ["graph_from_reply", "order_with_model", "states_from_reply", "states_with_model"]
@@ -65,14 +66,12 @@ def _ask(
 
 def _parsed(text: str) -> Any:
     """The JSON in a reply, mended where it is nearly JSON; None when there is none."""
-    import json_repair
-
     inside = re.sub(r"(?s)<think>.*?(</think>|\Z)", "", text)
     fenced = re.findall(r"(?s)```(?:json)?\s*(.*?)(?:```|\Z)", inside)
     for candidate in [*reversed(fenced), inside]:
         start = min((at for mark in "{[" if (at := candidate.find(mark)) >= 0), default=-1)
         if start >= 0:
-            return json_repair.loads(candidate[start:])
+            return mended_json(candidate[start:])
     return None
 
 
@@ -80,9 +79,11 @@ def _number(value: Any) -> int | None:
     """A step number in a key or value: 3, 3.0, "3", "step 3", "3. Peel"."""
     if isinstance(value, bool) or value is None:
         return None
-    if isinstance(value, (int, float)):
-        return int(value) if float(value).is_integer() else None
-    found = re.match(r"\s*(?:step|schritt|#)?\s*(\d+)\b", str(value), re.IGNORECASE)
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    found = re.match(r"\s*(?:step|schritt|#)?\s*(\d{1,9})\b", str(value), re.IGNORECASE)
     return int(found.group(1)) if found else None
 
 
@@ -140,7 +141,7 @@ def graph_from_reply(text: str, bank: ProcedureBank, *, cut: bool = False) -> Pr
     for key, value in entries:
         step = _number(key)
         if step is None or not 1 <= step <= count:
-            strange.append(repr(key))
+            strange.append(repr(key)[:60])
             continue
         seen.add(step)
         if isinstance(value, str):
@@ -150,7 +151,7 @@ def graph_from_reply(text: str, bank: ProcedureBank, *, cut: bool = False) -> Pr
         for need in needs:
             number = _number(need)
             if number is None or not 1 <= number <= count:
-                strange.append(repr(need))
+                strange.append(repr(need)[:60])
             elif number != step:
                 edges.append(StepEdge(before=number - 1, after=step - 1, sources=(SOURCE,)))
     if not seen:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ego_adr.procedure.similarity import stem
+from ego_adr.reading import mended_json
 from ego_adr.types import ProcedureBank, Reply, Step
 
 __all__ = ["bank_from_reply"]
@@ -65,8 +66,6 @@ def _is_named(name: str, named: set[str]) -> bool:
 
 
 def _entries(said: str) -> list[tuple[str, tuple[str, ...]]]:
-    import json_repair
-
     from ego_adr.parsing.cleaning import without_thinking
 
     answer = without_thinking(said)
@@ -75,7 +74,7 @@ def _entries(said: str) -> list[tuple[str, tuple[str, ...]]]:
     begin = min((i for i in (answer.find("{"), answer.find("[")) if i != -1), default=-1)
     if begin == -1:
         raise _NotHeldError("its reply holds no JSON")
-    data: Any = json_repair.loads(answer[begin:])
+    data = mended_json(answer[begin:])
     if isinstance(data, list) and data and isinstance(data[-1], Mapping) and "steps" in data[-1]:
         data = data[-1]
     steps = data.get("steps") if isinstance(data, Mapping) else data

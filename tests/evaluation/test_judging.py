@@ -81,6 +81,11 @@ def test_a_score_is_found_wherever_judges_put_it(reply: str, score: float) -> No
         ("Score: 80", "out of 0-5 (80)"),
         ("<think>Let me see, the score", "truncated"),
         ('{"score": NaN}', "not a number"),
+        ('{"score": 1e999}', "not a number"),
+        pytest.param('{"score": ' + "9" * 400 + "}", "not a number", id="a number that no float holds"),
+        pytest.param("9" * 5000, "no score", id="digits without end"),
+        pytest.param('{"score":' * 5000, "no score", id="objects without end"),
+        pytest.param('{"' * 5000, "no score", id="open texts without end"),
     ],
 )
 def test_what_is_no_score_is_an_error_with_its_reason(reply: str, error: str) -> None:

@@ -99,6 +99,10 @@ def swapped(old: str, new: str) -> str:
         ("<think>first the onions", "still thinking"),
         ('{"steps": null}', "no list of steps"),
         ('{"steps": []}', "no steps"),
+        pytest.param("[" * 5000, "no list of steps", id="lists without end"),
+        pytest.param('{"steps":' * 5000, "no list of steps", id="objects without end"),
+        pytest.param('{"' * 5000, "no list of steps", id="open texts without end"),
+        pytest.param('{"steps": ' + "9" * 5000, "no list of steps", id="digits without end"),
     ],
 )
 def test_a_cut_that_does_not_hold_is_left_and_the_note_says_why(reply: str, why: str) -> None:

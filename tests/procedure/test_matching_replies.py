@@ -117,6 +117,15 @@ def test_none_of_them_is_an_answer(reply: str) -> None:
         ("1/2 tsp", "no step found"),
         ('{"step": "Add 2 eggs"}', "no step found"),
         ('{"step": true}', "no step found"),
+        ('{"step": 1e999}', "no step found"),
+        ('{"step": NaN}', "no step found"),
+        pytest.param('{"step": ' + "9" * 400 + "}", "out of range", id="a number that no float holds"),
+        pytest.param('{"step": ' + "9" * 5000 + "}", "no step found", id="a number that no int is read from"),
+        pytest.param("9" * 5000, "no step found", id="digits without end"),
+        pytest.param("[" * 5000, "no step found", id="lists without end"),
+        pytest.param('{"step":' * 5000, "no step found", id="objects without end"),
+        pytest.param('{"' * 5000, "no step found", id="open texts without end"),
+        pytest.param("Answer:" + " #*" * 5000, "no step found", id="an answer that never comes"),
     ],
 )
 def test_what_names_no_single_step_is_said_to_and_why(reply: str, reason: str) -> None:

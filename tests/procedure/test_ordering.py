@@ -390,6 +390,22 @@ def test_a_silent_or_cut_model_is_noted() -> None:
     assert any("cut at its token limit" in note for note in made.notes)
 
 
+RUNAWAY = {
+    "lists": "[" * 5000,
+    "objects": '{"1":' * 5000,
+    "texts": '{"' * 5000,
+    "a number that no float holds": "{" + "9" * 400 + ": [1]}",
+}
+
+
+@pytest.mark.parametrize("said", RUNAWAY.values(), ids=RUNAWAY)
+def test_a_reply_that_runs_away_is_one_without_a_graph_and_without_states(said: str) -> None:
+    with pytest.raises(ProcedureError, match="no order of steps"):
+        order_with_model(bank(*STEPS), ScriptedModel([said]))
+    with pytest.raises(ProcedureError, match="no object states"):
+        states_from_reply(said, bank(*STEPS))
+
+
 @pytest.mark.parametrize("said", ["", "I cannot tell.", "[]", '{"9": [1]}', "7"])
 def test_a_reply_without_a_graph_is_an_error_that_shows_it(said: str) -> None:
     with pytest.raises(ProcedureError, match="no order of steps"):
