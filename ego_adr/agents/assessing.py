@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ego_adr.agents.assessments import Assessment
+from ego_adr.agents.keys import SERVER_KEY
 from ego_adr.agents.limits import Limits
 from ego_adr.agents.roots import check_root, path_below
 from ego_adr.agents.sdk import require_sdk
@@ -39,6 +40,7 @@ def assess(
     timeout: float = 300.0,
     concurrency: int = 4,
     limits: Limits | None = None,
+    key_variable: str | None = SERVER_KEY,
 ) -> None:
     """Serve the EgoErrorVQA evaluator until the process is told to stop.
 
@@ -51,6 +53,8 @@ def assess(
         timeout: seconds the agent under test may take for an answer.
         concurrency: questions under way at once.
         limits: what is taken from outside.
+        key_variable: environment variable of the key that askers have to bring, as in `ego_adr.agents.serve`. The
+            agent under test is sent no key: its address comes from the asker.
 
     Raises:
         InputError: a folder or address that cannot be used.
@@ -59,11 +63,14 @@ def assess(
     require_sdk()
     address = checked_address(card_url) if card_url else card_address(host, port)
     bench = Bench(data, videos, out, judges=judges, timeout=timeout, concurrency=concurrency)
-    run_app(build_evaluator(bench, url=address, limits=limits), host=host, port=port, limits=limits)
+    app = build_evaluator(bench, url=address, limits=limits, key_variable=key_variable)
+    run_app(app, host=host, port=port, limits=limits)
 
 
-def build_evaluator(bench: Bench, *, url: str, limits: Limits | None = None) -> Starlette:
-    """The evaluator as an ASGI application; ``url`` is the address that its card tells."""
+def build_evaluator(
+    bench: Bench, *, url: str, limits: Limits | None = None, key_variable: str | None = SERVER_KEY
+) -> Starlette:
+    """The evaluator as an ASGI application; ``url`` is the address that its card tells. See `assess`."""
     require_sdk()
     from ego_adr.agents.cards import evaluator_card
     from ego_adr.agents.evaluator import AssessmentExecutor, AssessmentHandler
@@ -77,7 +84,9 @@ def build_evaluator(bench: Bench, *, url: str, limits: Limits | None = None) -> 
     def health() -> tuple[bool, dict[str, Any]]:
         return True, {"assessing": executor.at_work}
 
-    return build_app(card, handler, health, bounds, start=executor.start, stop=executor.stop)
+    return build_app(
+        card, handler, health, bounds, start=executor.start, stop=executor.stop, key_variable=key_variable
+    )
 
 
 @dataclass(frozen=True)
@@ -141,7 +150,11 @@ class Bench:
             taxonomy=taxonomy,
         )
         agent = load_agent(
-            assessment.agent_url, timeout=self._timeout, concurrency=self._concurrency, taxonomy=taxonomy
+            assessment.agent_url,
+            timeout=self._timeout,
+            concurrency=self._concurrency,
+            key_variable=None,  # the asker names the agent: a key would go wherever they say
+            taxonomy=taxonomy,
         )
         detector = agent if assessment.task == "multiple-choice" else agent.answerer(samples)
         folder = self.out / assessment.run

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentInterface,
+    AgentSkill,
+    HTTPAuthSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
 
 from ego_adr import __version__
 
 if TYPE_CHECKING:
     from ego_adr.detector import EgoADR
 
-__all__ = ["detector_card", "evaluator_card"]
+__all__ = ["ask_for_key", "detector_card", "evaluator_card"]
 
 
 def detector_card(url: str, detector: EgoADR) -> AgentCard:
@@ -52,6 +61,13 @@ def evaluator_card(url: str) -> AgentCard:
             tags=["evaluation", "video", "benchmark"],
         ),
     )
+
+
+def ask_for_key(card: AgentCard) -> None:
+    """Say on a card that its agent wants a bearer token."""
+    scheme = HTTPAuthSecurityScheme(scheme="bearer", description="The key that the operator gave out.")
+    card.security_schemes["key"].CopyFrom(SecurityScheme(http_auth_security_scheme=scheme))
+    card.security_requirements.append(SecurityRequirement(schemes={"key": StringList()}))
 
 
 def _card(url: str, *, name: str, description: str, skill: AgentSkill) -> AgentCard:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from ego_adr.agents.keys import CLIENT_KEY
 from ego_adr.agents.sdk import require_sdk
 from ego_adr.errors import EgoADRError, InputError
 from ego_adr.parsing import Unparsed, parse_label
@@ -35,6 +36,7 @@ def load_agent(
     timeout: float = 300.0,
     patience: float = 120.0,
     concurrency: int = 4,
+    key_variable: str | None = CLIENT_KEY,
     prompts: str | PathLike[str] | None = None,
     taxonomy: Taxonomy | str | PathLike[str] | None = None,
 ) -> AgentModel:
@@ -44,6 +46,8 @@ def load_agent(
         timeout: seconds that an answer may take, polling included.
         patience: most seconds to wait for an agent that says it is busy.
         concurrency: most questions under way at once.
+        key_variable: environment variable of the key that is sent, to this address alone, the way the agent's card
+            asks for it; None sends none. There is no option for the key itself.
         prompts: a folder that overrides single prompt files (``a2a/multiple-choice.md``).
         taxonomy: labels that are asked for.
 
@@ -66,6 +70,7 @@ def load_agent(
         timeout=timeout,
         patience=patience,
         concurrency=concurrency,
+        key_variable=key_variable,
         prompts=PromptLibrary(prompts),
         taxonomy=taxonomy if isinstance(taxonomy, Taxonomy) else load_taxonomy(taxonomy),
     )
@@ -90,6 +95,7 @@ class AgentModel:
         timeout: float,
         patience: float,
         concurrency: int,
+        key_variable: str | None,
         prompts: PromptLibrary,
         taxonomy: Taxonomy,
     ) -> None:
@@ -100,6 +106,7 @@ class AgentModel:
         self._timeout = timeout
         self._patience = patience
         self._concurrency = concurrency
+        self._key_variable = key_variable
         self._library = prompts
 
     def connect(self) -> str:
@@ -110,7 +117,7 @@ class AgentModel:
         """
         from ego_adr.agents.talking import fetch_card_name
 
-        return _run(fetch_card_name(self.url, min(self._timeout, 30.0)))
+        return _run(fetch_card_name(self.url, min(self._timeout, 30.0), self._key_variable))
 
     def detect_many(self, queries: Sequence[Query]) -> list[Detection]:
         """Ask about each step, at most ``concurrency`` at once; detections in the order of the queries.
@@ -197,7 +204,12 @@ class AgentModel:
             return []
         return _run(
             ask_agent(
-                self.url, sent, timeout=self._timeout, patience=self._patience, concurrency=self._concurrency
+                self.url,
+                sent,
+                timeout=self._timeout,
+                patience=self._patience,
+                concurrency=self._concurrency,
+                key_variable=self._key_variable,
             )
         )
 

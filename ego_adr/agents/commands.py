@@ -60,12 +60,17 @@ def add_agent_commands(
         ] = None,
         cache: Annotated[bool, typer.Option(help="Keep and reuse the model's replies.")] = True,
     ) -> None:
-        """Serve a model as an A2A agent that evaluators can question (0.3 and 1.x)."""
+        """Serve a model as an A2A agent that evaluators can question (0.3 and 1.x).
+
+        Askers have to bring the key in EGO_ADR_SERVE_KEY (Authorization: Bearer KEY) where that variable is set.
+        """
         from ego_adr import agents
         from ego_adr.agents.limits import Limits
 
         with report(False):
-            note(f"serving {model} at http://{host}:{port}/ (videos below {video_root}); stop with Ctrl-C")
+            note(
+                f"serving {model} at http://{host}:{port}/ (videos below {video_root}){_askers(host)}; stop with Ctrl-C"
+            )
             agents.serve(
                 model,
                 video_root=video_root,
@@ -103,11 +108,14 @@ def add_agent_commands(
         timeout: Annotated[float, typer.Option(help="Seconds that an agent may take for an answer.")] = 300.0,
         concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 4,
     ) -> None:
-        """Serve the EgoErrorVQA evaluator as an A2A agent: send it an agent's address, get scores."""
+        """Serve the EgoErrorVQA evaluator as an A2A agent: send it an agent's address, get scores.
+
+        Askers have to bring the key in EGO_ADR_SERVE_KEY (Authorization: Bearer KEY) where that variable is set.
+        """
         from ego_adr import agents
 
         with report(False):
-            note(f"evaluator at http://{host}:{port}/, runs in {out}; stop with Ctrl-C")
+            note(f"evaluator at http://{host}:{port}/, runs in {out}{_askers(host)}; stop with Ctrl-C")
             agents.assess(
                 data=data,
                 videos=videos,
@@ -119,3 +127,14 @@ def add_agent_commands(
                 timeout=timeout,
                 concurrency=concurrency,
             )
+
+
+def _askers(host: str) -> str:
+    """Who is answered, where that is worth a word."""
+    from ego_adr.agents.keys import SERVER_KEY, key_from
+
+    if key_from(SERVER_KEY):
+        return f", for those with the key in {SERVER_KEY}"
+    if host in ("127.0.0.1", "localhost", "::1"):
+        return ""
+    return f", for everybody who can reach it (a key in {SERVER_KEY} would change that)"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 from ego_adr.agents.limits import Limits
 
-__all__ = ["BodyGuard", "json_depth"]
+__all__ = ["App", "BodyGuard", "Receive", "Scope", "Send", "answer_json", "json_depth", "rpc_error"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -20,6 +20,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 # the closing quote is optional so that a string without an end is matched once and never tried again
 _STRINGS = re.compile(rb'"(?:[^"\\]+|\\.)*"?', re.DOTALL)
 _VERSION = b"a2a-version"
+_UNREAD = (401, 408, 413)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
@@ -54,11 +55,13 @@ class BodyGuard:
         try:
             body = await asyncio.wait_for(self._read(scope, receive), self._limits.body_seconds)
         except _TooLargeError:
-            await _answer(send, 413, _error(-32600, f"the body is larger than {self._limits.body} bytes."))
+            await answer_json(
+                send, 413, rpc_error(-32600, f"the body is larger than {self._limits.body} bytes.")
+            )
             return
         except asyncio.TimeoutError:
-            await _answer(
-                send, 408, _error(-32600, f"the body took longer than {self._limits.body_seconds:g} s.")
+            await answer_json(
+                send, 408, rpc_error(-32600, f"the body took longer than {self._limits.body_seconds:g} s.")
             )
             return
         if body is None:  # the sender went away
@@ -66,7 +69,7 @@ class BodyGuard:
         try:
             method = self._method(body)
         except _RefusedError as exc:
-            await _answer(send, 200, _error(exc.code, str(exc)))
+            await answer_json(send, 200, rpc_error(exc.code, str(exc)))
             return
         handed = False
 
@@ -150,14 +153,18 @@ class _RefusedError(Exception):
         self.code = code
 
 
-def _error(code: int, message: str) -> dict[str, Any]:
+def rpc_error(code: int, message: str) -> dict[str, Any]:
+    """The body of a JSON-RPC error that answers no request in particular."""
     return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
 
 
-async def _answer(send: Send, status: int, body: dict[str, Any]) -> None:
+async def answer_json(
+    send: Send, status: int, body: dict[str, Any], headers: Iterable[tuple[bytes, bytes]] = ()
+) -> None:
+    """Send a whole JSON response; the connection ends with it where the request was not read to its end."""
     data = json.dumps(body).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode())]
-    if status in (408, 413):
-        headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    head = [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode()), *headers]
+    if status in _UNREAD:
+        head.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": data})

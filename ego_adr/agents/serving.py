@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ego_adr.agents.keys import OPEN_PATHS, SERVER_KEY, KeyGuard, key_from
 from ego_adr.agents.limits import Limits
 from ego_adr.agents.roots import check_root
 from ego_adr.agents.sdk import require_sdk
@@ -39,6 +40,7 @@ def serve(
     card_url: str | None = None,
     limits: Limits | None = None,
     batch: int = 8,
+    key_variable: str | None = SERVER_KEY,
     **detector_options: Any,
 ) -> None:
     """Serve a model as an agent under test until the process is told to stop (Ctrl-C or SIGTERM).
@@ -50,6 +52,8 @@ def serve(
         card_url: the address that the card tells, where it is not the one listened at (containers).
         limits: what is taken from outside.
         batch: questions answered together.
+        key_variable: environment variable of the key that askers have to bring (``Authorization: Bearer KEY``).
+            Everybody is answered where it is not set.
         detector_options: switches of `ego_adr.EgoADR`, such as ``route`` and ``frames``.
 
     Raises:
@@ -65,7 +69,9 @@ def serve(
     root = check_root(video_root)
     address = checked_address(card_url) if card_url else card_address(host, port)
     detector = model if isinstance(model, EgoADR) else EgoADR(model, **detector_options)
-    app = build_agent(detector, video_root=root, url=address, limits=limits, batch=batch)
+    app = build_agent(
+        detector, video_root=root, url=address, limits=limits, batch=batch, key_variable=key_variable
+    )
     run_app(app, host=host, port=port, limits=limits)
 
 
@@ -76,12 +82,13 @@ def build_agent(
     url: str,
     limits: Limits | None = None,
     batch: int = 8,
+    key_variable: str | None = SERVER_KEY,
 ) -> Starlette:
     """The agent under test as an ASGI application, for servers of your own.
 
     Args:
         url: the address that its card tells.
-        video_root, limits, batch: see `serve`.
+        video_root, limits, batch, key_variable: see `serve`.
     """
     require_sdk()
     from ego_adr.agents.cards import detector_card
@@ -105,7 +112,9 @@ def build_agent(
         }
         return desk.ready, state | ({"fault": desk.fault} if desk.fault else {})
 
-    return build_app(card, handler, health, bounds, start=desk.start, stop=desk.stop)
+    return build_app(
+        card, handler, health, bounds, start=desk.start, stop=desk.stop, key_variable=key_variable
+    )
 
 
 def build_app(
@@ -116,10 +125,12 @@ def build_app(
     *,
     start: Callable[[], Awaitable[None]],
     stop: Callable[[], Awaitable[None]],
+    key_variable: str | None = SERVER_KEY,
 ) -> Starlette:
     """Routes that every agent has: both versions as JSON-RPC and HTTP+JSON, both cards, ``/health`` and ``/ready``.
 
     A plain GET of the address says what is there: platforms look at it to see whether a server is up.
+    Where there is a key, the cards, ``/health`` and ``/ready`` are answered without it and nothing else is.
     """
     from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
     from starlette.applications import Starlette
@@ -128,6 +139,7 @@ def build_app(
     from starlette.responses import JSONResponse
     from starlette.routing import Route
 
+    from ego_adr.agents.cards import ask_for_key
     from ego_adr.agents.guarding import BodyGuard
 
     @asynccontextmanager
@@ -150,13 +162,17 @@ def build_app(
         yes, state = health()
         return JSONResponse({"ready": yes, **state}, status_code=200 if yes else 503)
 
+    middleware = [Middleware(BodyGuard, limits=limits)]
+    if key := key_from(key_variable):
+        ask_for_key(card)
+        middleware.insert(0, Middleware(KeyGuard, key=key, open_paths=(*CARD_PATHS, *OPEN_PATHS)))
     routes = [route for path in CARD_PATHS for route in create_agent_card_routes(card, card_url=path)]
     routes += create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True)
     routes += [Route("/", hello), Route("/health", alive), Route("/ready", ready)]
     routes += create_rest_routes(
         handler, enable_v0_3_compat=True
     )  # last: it takes any first folder for a tenant
-    return Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(BodyGuard, limits=limits)])
+    return Starlette(routes=routes, lifespan=lifespan, middleware=middleware)
 
 
 def run_app(app: Starlette, *, host: str, port: int, limits: Limits | None = None) -> None:

@@ -17,6 +17,7 @@ from a2a.helpers import get_data_parts, get_text_parts, new_message, new_raw_par
 from a2a.types import AgentCard, GetTaskRequest, Message, Role, SendMessageRequest, Task, TaskState
 from a2a.utils.errors import A2AError
 
+from ego_adr.agents.keys import ClientKey
 from ego_adr.agents.serving import CARD_PATHS
 from ego_adr.errors import ServerError
 from ego_adr.types import Failure
@@ -65,8 +66,10 @@ class Said:
     seconds: float = 0.0
 
 
-async def fetch_card(http: httpx.AsyncClient, url: str) -> AgentCard:
+async def fetch_card(http: httpx.AsyncClient, url: str, key: ClientKey) -> AgentCard:
     """The card of the agent at an address: at its place since 0.3, else at the one before.
+
+    From then on the key is sent as the card says.
 
     Raises:
         ServerError: there is none; the message says what answered.
@@ -76,20 +79,26 @@ async def fetch_card(http: httpx.AsyncClient, url: str) -> AgentCard:
         try:
             card = await A2ACardResolver(http, url, path).get_agent_card()
         except AgentCardResolutionError as exc:
-            tried.append(f"{path}: {exc.message}")
+            tried.append(f"{path}: {key.hide(str(exc.message))}")
+            if exc.status_code in (401, 403):
+                raise ServerError(
+                    f"the agent at {url} answered HTTP {exc.status_code} when asked for its card. {key.remedy(url)}"
+                ) from exc
             if exc.status_code in (404, 405, 410):
                 continue
             break
         if not card.supported_interfaces:
             raise ServerError(f"the agent at {url} has a card without an address: it cannot be asked.")
+        key.follow(card)
         return card
     raise ServerError(f"there is no agent at {url}. Is it running? ({'; '.join(tried)})")
 
 
-async def fetch_card_name(url: str, timeout: float) -> str:
+async def fetch_card_name(url: str, timeout: float, key_variable: str | None) -> str:
     """The name on an agent's card."""
-    async with _http(url, timeout) as http:
-        return str((await fetch_card(http, url)).name)
+    key = ClientKey(key_variable, url)
+    async with _http(url, timeout, key) as http:
+        return str((await fetch_card(http, url, key)).name)
 
 
 async def ask_agent(
@@ -99,6 +108,7 @@ async def ask_agent(
     timeout: float,
     patience: float,
     concurrency: int,
+    key_variable: str | None,
 ) -> list[Said]:
     """Send messages, each of its own context, and return what was said in their order.
 
@@ -107,11 +117,13 @@ async def ask_agent(
         timeout: seconds an answer may take.
         patience: seconds to wait, all in all, for an agent that says it is busy.
         concurrency: most messages under way at once.
+        key_variable: environment variable of the key that is sent; None for none.
     """
     gate = asyncio.Semaphore(concurrency)
-    async with _http(url, timeout) as http:
+    key = ClientKey(key_variable, url)
+    async with _http(url, timeout, key) as http:
         try:
-            card = await fetch_card(http, url)
+            card = await fetch_card(http, url, key)
             client = await _client(http, card, url)
         except (ServerError, ValueError) as exc:
             gone = Failure(cause="agent unreachable", message=str(exc))
@@ -120,14 +132,19 @@ async def ask_agent(
         async def one(text: str, files: tuple[bytes, ...]) -> Said:
             async with gate:
                 begin = time.perf_counter()
-                said = await _patiently(client, text, files, timeout, patience)
+                said = await _patiently(client, text, files, timeout, patience, key)
                 return replace(said, seconds=time.perf_counter() - begin)
 
         return list(await asyncio.gather(*(one(text, files) for text, files in sent)))
 
 
 async def _patiently(
-    client: Client, text: str, files: tuple[bytes, ...], timeout: float, patience: float
+    client: Client,
+    text: str,
+    files: tuple[bytes, ...],
+    timeout: float,
+    patience: float,
+    key: ClientKey,
 ) -> Said:
     waited, pause = 0.0, 1.0
     while True:
@@ -137,13 +154,13 @@ async def _patiently(
             message = f"the agent gave no answer within {timeout:g} s (timeout=...)."
             return Said(failure=Failure(cause="timeout", message=message))
         except A2AError as exc:
-            cause, wait, message = _cause(exc)
+            cause, wait, message = _cause(exc, key)
             if cause == "busy" and waited + (wait or pause) <= patience:
                 waited += wait or pause
                 await asyncio.sleep(wait or pause)
                 pause = min(2 * pause, 15.0)
                 continue
-            return Said(failure=Failure(cause=cause, message=message))
+            return Said(failure=Failure(cause=cause, message=key.hide(message)))
         except Exception as exc:
             # a stranger may send anything; what breaks the reading of it is that sample's failure
             message = f"the agent's answer cannot be read ({type(exc).__name__}: {str(exc)[:300]})."
@@ -215,7 +232,7 @@ def _of_task(task: Task) -> Said:
     return Said(failure=Failure(cause=cause or f"agent: task {state}", message=message), data=data)
 
 
-def _cause(exc: A2AError) -> tuple[str, float | None, str]:
+def _cause(exc: A2AError, key: ClientKey) -> tuple[str, float | None, str]:
     """The word a refusal is counted under, the seconds it asks to wait, and what to tell."""
     data = exc.data if isinstance(exc.data, dict) else {}
     given, wait = data.get("cause"), data.get("retry_after_s")
@@ -224,7 +241,7 @@ def _cause(exc: A2AError) -> tuple[str, float | None, str]:
     if isinstance(given, str) and given:
         return given, _seconds(wait), text
     if isinstance(root, httpx.HTTPStatusError):
-        return _of_status(root.response)
+        return _of_status(root.response, key)
     if isinstance(root, httpx.RequestError):
         return "agent unreachable", None, text
     if isinstance(root, json.JSONDecodeError):
@@ -234,7 +251,7 @@ def _cause(exc: A2AError) -> tuple[str, float | None, str]:
     return "agent refused", None, text
 
 
-def _of_status(answer: httpx.Response) -> tuple[str, float | None, str]:
+def _of_status(answer: httpx.Response, key: ClientKey) -> tuple[str, float | None, str]:
     """The same of an HTTP status in place of an answer."""
     status = answer.status_code
     try:
@@ -249,7 +266,7 @@ def _of_status(answer: httpx.Response) -> tuple[str, float | None, str]:
     if status in (408, 504):
         return "timeout", None, told
     if status in (401, 403):
-        return "agent refused", None, f"{told} It wants a login; ego-adr sends none."
+        return "agent refused", None, f"{told} {key.remedy(str(answer.url))}"
     return ("agent refused" if 400 <= status < 500 else "agent"), None, told
 
 
@@ -300,9 +317,12 @@ async def _reachable(told: str, asked: str) -> str:
     return urlunsplit(there._replace(path=there.path or "/", fragment=""))
 
 
-def _http(url: str, timeout: float) -> httpx.AsyncClient:
+def _http(url: str, timeout: float, key: ClientKey) -> httpx.AsyncClient:
     # httpx gives up after 5 s by itself; video takes longer. Proxies have no business on one machine.
     here = urlsplit(url).hostname in _HERE
     return httpx.AsyncClient(
-        timeout=httpx.Timeout(timeout, connect=min(timeout, 15.0)), trust_env=not here, follow_redirects=True
+        timeout=httpx.Timeout(timeout, connect=min(timeout, 15.0)),
+        trust_env=not here,
+        follow_redirects=True,
+        event_hooks={"request": [key.attach]},
     )

@@ -284,7 +284,11 @@ def test_a_task_that_is_still_at_work_is_asked_for_until_it_is_done(stranger: St
         ((502, b""), "agent unreachable", "HTTP 502"),
         ((503, b""), "busy", "HTTP 503"),
         ((504, b"gateway"), "timeout", "HTTP 504: 'gateway'"),
-        ((401, {"detail": "who?"}), "agent refused", "wants a login"),
+        (
+            (401, {"detail": "who?"}),
+            "agent refused",
+            "It wants a key: set the environment variable EGO_ADR_A2A_KEY",
+        ),
         ((404, {}), "agent refused", "HTTP 404"),
         ((200, b"<html>hello</html>"), "agent", "no JSON: '<html>hello</html>'"),
     ],
