@@ -192,7 +192,10 @@ def show_detection(detection: Detection) -> None:
         ("evidence", "; ".join(detection.evidence) or None),
         ("probabilities", _top(detection.probabilities)),
         ("pictures at", _times(detection.frame_times)),
-        ("route", f"{detection.route} ({detection.route_reason})"),
+        (
+            "route",
+            f"{detection.route} ({detection.route_reason})" if detection.route_reason else detection.route,
+        ),
         ("model", detection.model),
         ("stages", _stages(detection)),
         *[("note", text) for text in detection.warnings],

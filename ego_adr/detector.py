@@ -40,8 +40,8 @@ class EgoADR:
     Args:
         model: a name (``hf:Qwen/Qwen2.5-VL-7B-Instruct``, ``tabletop``, ``http://host:port/v1#model`` ...), a
             backend, a loaded ``transformers`` model, or any ``f(frames, prompt) -> str``.
-        route: ``auto`` lets the probe choose between ``deep`` and ``shallow``; ``single-pass`` and ``cot`` are
-            there to compare with.
+        route: ``auto`` lets the probe choose between ``deep`` and ``shallow``, and an agent (``a2a:``) judge by itself;
+            ``single-pass`` and ``cot`` are there to compare with.
         bank_model: another model that cuts prose into steps (text only).
         prompts: a folder that overrides single prompt files.
         taxonomy: a taxonomy, or the path of one.
@@ -106,6 +106,7 @@ class EgoADR:
             decide=decide,
             calibrate=calibrate,
         )
+        self._judge = self._whole_judge(taxonomy, prompts, black_image) if route == "auto" else None
         self._black_image = black_image
         self._batch_size = batch_size
         self.progress = progress
@@ -157,6 +158,9 @@ class EgoADR:
                 raise InputError(f"detect_many takes Query values, not {type(query).__name__}.")
         if not queries:
             return []
+        if self._judge is not None:
+            found: list[Detection] = self._judge.detect_many(queries)
+            return found
         name, reason = self.choose_route()
         cases = [Case(query=query) for query in queries]
         kit = self.kit()
@@ -197,6 +201,8 @@ class EgoADR:
         """The route that will be taken, and why."""
         if self.route != "auto":
             return self.route, "asked for"
+        if self._judge is not None:
+            return "agent", "it judges steps as a whole"
         found = self.probe()
         return found.route, f"probe: {found.reason}"
 
@@ -208,6 +214,23 @@ class EgoADR:
             self._load, batch_size=self._batch_size, progress=self.progress, black_image=self._black_image
         )
         return Kit(self.model, self.bank_model, self.prompts, self.taxonomy, asker, self.settings)
+
+    def _whole_judge(
+        self, taxonomy: Any, prompts: str | PathLike[str] | None, black_image: bool
+    ) -> Any | None:
+        """What judges whole steps by itself, where the model is such a one: its route is its own affair."""
+        judging = getattr(self.model, "judging", None)
+        if judging is None:
+            return None
+        changed = [name for name, value in vars(self.settings).items() if value != getattr(Settings(), name)]
+        changed += ["black_image"] if black_image else []
+        changed += ["bank_model"] if self.bank_model is not None else []
+        if changed:
+            raise InputError(
+                f"{self.model.name} judges steps as a whole, in its own way: {', '.join(changed)} cannot be set from here. "
+                "Leave that out, or name a route (deep, shallow, single-pass, cot) to send it this library's prompts."
+            )
+        return judging(taxonomy=taxonomy, prompts=prompts)
 
     def _load(self, case: Case) -> FrameSequence:
         from ego_adr.video import sample_clip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -128,6 +129,20 @@ class AgentModel:
             unasked if said is None else self._detection(query, said)
             for query, said, unasked in self._asked(queries, self.question)
         ]
+
+    def judging(
+        self,
+        *,
+        taxonomy: Taxonomy | str | PathLike[str] | None = None,
+        prompts: str | PathLike[str] | None = None,
+    ) -> AgentModel:
+        """The same agent, asked for the labels of a taxonomy and with prompts of one's own; see `load_agent`."""
+        asked = copy.copy(self)
+        if taxonomy is not None:
+            asked.taxonomy = taxonomy if isinstance(taxonomy, Taxonomy) else load_taxonomy(taxonomy)
+        if prompts is not None:
+            asked._library = PromptLibrary(prompts)
+        return asked
 
     def answerer(self, samples: Sequence[Sample]) -> AgentAnswerer:
         """What asks this agent the open-end questions of a benchmark."""

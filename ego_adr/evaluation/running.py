@@ -117,7 +117,10 @@ def run_plans(
 def _detector(model: Any, options: dict[str, Any], questions: Sequence[Sample] | None) -> Any:
     """What is asked: a model on a route, or an agent as a whole (it has a route of its own)."""
     if hasattr(model, "answerer"):
+        kept = {name: options[name] for name in ("taxonomy", "prompts") if options.get(name) is not None}
         options.clear()
+        options.update(kept)
+        model = model.judging(**kept)
         return model if questions is None else model.answerer(questions)
     if options.get("black_image") == AUTO:
         # Asked of the probe: only a model that cannot be asked without pictures gets a black one.

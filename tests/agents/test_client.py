@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from ego_adr import ScriptedModel
+from ego_adr import EgoADR, ScriptedModel
 from ego_adr.agents.client import load_agent
+from ego_adr.cli import app
 from ego_adr.errors import InputError, ServerError
 from ego_adr.types import Clip, Frame, Query, Reply, Request
 
@@ -123,6 +125,72 @@ def stranger() -> Iterator[Stranger]:
 
 
 # ------------------------------------------------------------------------------------------------ our own
+
+
+def test_the_detector_lets_an_agent_judge_by_itself(serve_model: Any) -> None:
+    running = serve_model(ScriptedModel(lambda r: "Wrong order"))
+    detector = EgoADR(f"a2a:{running.url}")
+    assert detector.choose_route()[0] == "agent"
+    found = detector.detect("good/clip.mp4", "Wash it. Cut it.", "Cut it", start=0, end="00:01.5", id="7")
+    assert (found.label, found.id, found.model) == ("Wrong order", "7", f"a2a:{running.url}")
+    assert "path refused" in str(detector.detect("/etc/passwd", "Wash it.", "Wash it").failure)
+
+
+def test_the_command_asks_an_agent(serve_model: Any, stranger: Stranger) -> None:
+    running = serve_model(ScriptedModel(lambda r: "Wrong order"))
+    for url, said in ((running.url, "Wrong order"), (stranger.url, "correct")):
+        asked = [
+            "detect",
+            "good/clip.mp4",
+            "-p",
+            "Wash it. Cut it.",
+            "-a",
+            "Cut it",
+            "--end",
+            "1.5",
+            "-m",
+            f"a2a:{url}",
+        ]
+        done = CliRunner().invoke(app, asked)
+        assert done.exit_code == 0, done.output
+        assert said in done.output
+        assert "None" not in done.output
+
+
+def test_an_agent_is_asked_for_the_labels_of_ones_own_taxonomy(stranger: Stranger, tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "name: own\nlabels:\n"
+        "  - {id: correct, name: correct, definition: as it should be, is_error: false}\n"
+        "  - {id: spilled, name: Spilled, definition: something was spilled}\n",
+        encoding="utf-8",
+    )
+    prompts = tmp_path / "prompts"
+    (prompts / "a2a").mkdir(parents=True)
+    (prompts / "a2a" / "multiple-choice.md").write_text(
+        "---\npurpose: p\nvariables: [labels, procedure, action]\nmax_tokens: 8\n---\n"
+        "Of {% for l in labels %}{{ l.name }},{% endfor %} which? {{ action }} {{ procedure }}",
+        encoding="utf-8",
+    )
+    stranger.result = lambda body: message("Spilled")
+    detector = EgoADR(f"a2a:{stranger.url}", taxonomy=own, prompts=prompts)
+    found = detector.detect("v.mp4", "Pour it.", "Pour it")
+    assert (found.label, found.taxonomy, found.is_error) == ("Spilled", "own", True)
+    sent = stranger.bodies[-1]["params"]["message"]["parts"][0]["text"]
+    assert "Of correct,Spilled, which? Pour it Pour it." in sent
+
+
+def test_a_named_route_sends_our_prompts_to_the_agent(stranger: Stranger, video_root: Path) -> None:
+    detector = EgoADR(f"a2a:{stranger.url}", route="single-pass", frames=2)
+    found = detector.detect(video_root / "good" / "clip.mp4", "Wash it. Cut it.", "Cut it")
+    assert (found.label, found.route) == ("correct", "single-pass")
+    kinds = [part["kind"] for part in stranger.bodies[-1]["params"]["message"]["parts"]]
+    assert kinds == ["text", "file", "file"]
+
+
+def test_switches_that_an_agent_cannot_be_told_are_refused(stranger: Stranger) -> None:
+    with pytest.raises(InputError, match="frames, narrate, black_image cannot be set from here"):
+        EgoADR(f"a2a:{stranger.url}", frames=4, narrate=False, black_image=True)
 
 
 def test_our_agent_is_asked_and_its_whole_detection_comes_back(serve_model: Any, video_root: Path) -> None:
