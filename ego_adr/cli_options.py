@@ -135,6 +135,7 @@ def write_run_report(
     pictures: int,
     paper_counting: bool,
     resamples: int,
+    published: bool = False,
 ) -> Path:
     from ego_adr.evaluation.report import write_report
     from ego_adr.taxonomies import Taxonomy
@@ -148,6 +149,7 @@ def write_run_report(
         pictures=pictures,
         paper_counting=paper_counting,
         resamples=resamples,
+        published=published,
     )
 
 

@@ -75,7 +75,10 @@ def compare(
     ] = 200,
     paper_counting: PaperCounting = False,
     published: Annotated[
-        bool, typer.Option("--published", help="Show the paper's own tables below, marked as published.")
+        bool,
+        typer.Option(
+            "--published", help="Show the paper's own tables below, in the report too, marked as published."
+        ),
     ] = False,
     resamples: Resamples = 2000,
     as_json: Json = False,
@@ -90,7 +93,7 @@ def compare(
         written = None
         if scored:
             written = write_run_report(
-                [run for run, _ in scored], out, taxonomy, pictures, paper_counting, resamples
+                [run for run, _ in scored], out, taxonomy, pictures, paper_counting, resamples, published
             )
         if as_json:
             found = all_as_json(scored, open_end, pairs) | {"report": written and str(written)}

@@ -18,6 +18,7 @@ __all__ = [
     "other_rows",
     "percent",
     "published_table",
+    "published_tables",
     "short_names",
 ]
 
@@ -152,6 +153,14 @@ def published_table(table: PublishedTable, taxonomy: Taxonomy) -> Table:
     ]
     meanings = {short.get(label, label): f"accuracy over the rows of {label!r}" for label in names}
     return Table(tuple(heading for heading, _ in figures), tuple(rows), meanings)
+
+
+def published_tables(published: Published, taxonomy: Taxonomy) -> list[tuple[str, Table]]:
+    """Every published table under a heading that says where it is from."""
+    return [
+        (f"Table {table.number} of {published.source}: {table.title}", published_table(table, taxonomy))
+        for table in published.tables
+    ]
 
 
 def other_rows(runs: Sequence[tuple[str, Score]], published: Published) -> list[str]:

@@ -16,12 +16,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ego_adr.errors import DataError
-from ego_adr.evaluation.comparing import RunScore, comparison_table, percent, short_names
+from ego_adr.evaluation.comparing import (
+    RunScore,
+    comparison_table,
+    other_rows,
+    percent,
+    published_tables,
+    short_names,
+)
 from ego_adr.evaluation.metrics import Score, score_outcomes
 from ego_adr.evaluation.outcomes import Outcome, label_reader, outcome_of, truth_names
 from ego_adr.evaluation.paired import compare_to_first
 from ego_adr.evaluation.pictures import Pictures
 from ego_adr.evaluation.plots import Point, bars, scatter
+from ego_adr.evaluation.published import published_figures
 from ego_adr.evaluation.sample_data import Entry, sample_data
 from ego_adr.taxonomies import Taxonomy
 from ego_adr.types import Detection
@@ -66,6 +74,7 @@ def write_report(
     pictures: int = 200,
     paper_counting: bool = False,
     resamples: int = 2000,
+    published: bool = False,
 ) -> Path:
     """Write the report of one or more runs.
 
@@ -77,6 +86,7 @@ def write_report(
         frames: id -> pictures (frames, H x W x 3 uint8 arrays or PIL images) of samples whose clip is no file.
         pictures: for how many samples the clip is opened and shown; 0 shows none. The report says how many.
         paper_counting, resamples: as in `score_outcomes`.
+        published: show the published tables below the figures, named as what they are.
 
     Returns:
         The path of the file.
@@ -96,7 +106,7 @@ def write_report(
     data = sample_data([(run.name, run.entries) for run in prepared], labels, album)
     place = Path(path)
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(_page(prepared, data, labels, title, album, resamples), encoding="utf-8")
+    place.write_text(_page(prepared, data, labels, title, album, resamples, published), encoding="utf-8")
     return place
 
 
@@ -169,6 +179,7 @@ def _page(
     title: str,
     album: Pictures,
     resamples: int,
+    published: bool,
 ) -> str:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
@@ -180,6 +191,7 @@ def _page(
     environment.filters["percent"] = percent
     scored = [(run, run.score) for run in runs if run.score is not None]
     table = comparison_table([RunScore(run.name, score) for run, score in scored]) if scored else None
+    known = published_figures() if published and scored else None
     return environment.get_template("report.html.j2").render(
         title=title,
         runs=runs,
@@ -189,6 +201,8 @@ def _page(
         pairs=compare_to_first(
             [(run.name, run.outcomes) for run, _ in scored[: _MOST_PAIRS + 1]], taxonomy, resamples=resamples
         ),
+        published=published_tables(known, taxonomy) if known else [],
+        other_rows=other_rows([(run.name, score) for run, score in scored], known) if known else [],
         short=short_names(list(taxonomy.names)),
         samples=len(data["samples"]),
         pictures=album.note(),

@@ -110,6 +110,20 @@ def test_compare_shows_them_below_the_runs_and_marked(predictions: Path, tmp_pat
     assert "6 rows; the published figures are of 1,857" in " ".join(shown.split())
 
 
+def test_the_report_shows_them_too_where_they_are_asked_for(predictions: Path, tmp_path: Path) -> None:
+    base = (predictions, "--out", tmp_path / "c.html", "--resamples", 0)
+    compare(*base)
+    assert "Published, not measured here" not in (tmp_path / "c.html").read_text(encoding="utf-8")
+    compare(*base, "--published")
+    page = (tmp_path / "c.html").read_text(encoding="utf-8")
+    figures, below = page.split('<section id="published">')
+    assert "GPT-4o-mini" not in figures
+    below = below.split("</section>")[0]
+    assert all(f"Table {number} of EgoErrorVQA, arXiv 2608.24134" in below for number in (4, 5, 6))
+    assert below.count("<tr") == sum(1 + len(t.figures) for t in published_figures().tables)
+    assert "mine: 6 rows; the published figures are of 1,857" in below
+
+
 def test_on_a_narrow_terminal_every_method_keeps_its_name(predictions: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "c.html", "--resamples", 0)
     shown = compare(predictions, *out, "--published", columns=80).stdout
