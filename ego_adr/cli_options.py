@@ -9,6 +9,7 @@ import typer
 
 from ego_adr import console
 from ego_adr.errors import InputError
+from ego_adr.reading import yaml_value
 
 if TYPE_CHECKING:
     from ego_adr.evaluation.metrics import Score
@@ -103,8 +104,6 @@ def model_options(given: list[str] | None) -> dict[str, Any]:
     Raises:
         InputError: an argument without a key or with a value that is no YAML, or a key that comes twice.
     """
-    import yaml
-
     found: dict[str, Any] = {}
     for text in given or ():
         key, equals, value = text.partition("=")
@@ -114,11 +113,9 @@ def model_options(given: list[str] | None) -> dict[str, Any]:
         if key in found:
             raise InputError(f"--model-option {key} is given twice.")
         try:
-            found[key] = yaml.safe_load(value)
-        except yaml.YAMLError as exc:
-            raise InputError(
-                f"--model-option {text!r}: the value is no YAML ({exc.__class__.__name__}); put it in quotes."
-            ) from exc
+            found[key] = yaml_value(value, "the value")
+        except InputError as exc:
+            raise InputError(f"--model-option {text!r}: {exc} Or put it in quotes.") from exc
     return found
 
 

@@ -18,12 +18,19 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ego_adr.errors import ModelError, OutOfMemoryError, PromptError, ScriptExhaustedError, ServerError
+from ego_adr.errors import (
+    DataError,
+    ModelError,
+    OutOfMemoryError,
+    PromptError,
+    ScriptExhaustedError,
+    ServerError,
+)
 from ego_adr.models.base import VideoLLM, fingerprint
 from ego_adr.prompting import PromptLibrary
+from ego_adr.reading import read_text, yaml_value
 from ego_adr.types import Exchange, Frame, Reply, Request
 
 __all__ = ["ProbeQuestion", "ProbeResult", "ProbeSheet", "probe_model", "read_probe_sheet"]
@@ -115,9 +122,9 @@ def read_probe_sheet(prompts: PromptLibrary | None = None) -> ProbeSheet:
 
 def _read_sheet(path: Path) -> ProbeSheet:
     try:
-        return ProbeSheet.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (OSError, yaml.YAMLError) as exc:
-        raise PromptError(f"{path} cannot be read: {exc}.") from exc
+        return ProbeSheet.model_validate(yaml_value(read_text(path), str(path)))
+    except DataError as exc:
+        raise PromptError(str(exc)) from exc
     except ValidationError as exc:
         problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in exc.errors())
         raise PromptError(f"{path} is no probe: {problems}.") from exc
@@ -152,7 +159,7 @@ def probe_model(
             return ProbeResult.model_validate_json(kept.read_text(encoding="utf-8")).model_copy(
                 update={"cached": True}
             )
-        except (OSError, ValidationError):
+        except (OSError, ValueError):
             pass  # a broken file of the cache is made anew below
     result = _probe(llm, sheet)
     if kept is not None:
@@ -167,7 +174,7 @@ def _kept_at(folder: Path | None, model: VideoLLM, sheet: Path) -> Path | None:
     mark = fingerprint(model)
     if folder is None or mark is None:
         return None
-    key = hashlib.sha256(json.dumps([mark, sheet.read_text(encoding="utf-8")]).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps([mark, read_text(sheet)]).encode()).hexdigest()
     return folder / "probes" / f"{key[:32]}.json"
 
 

@@ -23,9 +23,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from ego_adr.errors import PromptError
+from ego_adr.errors import DataError, PromptError
+from ego_adr.reading import read_text, yaml_value
 from ego_adr.resources import prompts_folder
 
 if TYPE_CHECKING:
@@ -188,19 +187,18 @@ _HEADER_KEYS = {"purpose", "variables", "max_tokens"}
 
 def _read(name: str, path: Path) -> PromptFile:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise PromptError(f"{path} cannot be read as text: {exc}.") from exc
-    lines = text.lstrip("\ufeff").splitlines()
+        lines = read_text(path).splitlines()
+    except DataError as exc:
+        raise PromptError(str(exc)) from exc
     closing = next((i for i, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
     if not lines or lines[0].strip() != "---" or closing is None:
         raise PromptError(
             f"{path} has no header: begin it with '---', purpose, variables, max_tokens and '---'."
         )
     try:
-        header = yaml.safe_load("\n".join(lines[1:closing])) or {}
-    except yaml.YAMLError as exc:
-        raise PromptError(f"the header of {path} is not YAML: {exc}.") from exc
+        header = yaml_value("\n".join(lines[1:closing]), f"the header of {path}") or {}
+    except DataError as exc:
+        raise PromptError(str(exc)) from exc
     if not isinstance(header, dict) or set(header) - _HEADER_KEYS or "purpose" not in header:
         got = ", ".join(map(str, header)) if isinstance(header, dict) else type(header).__name__
         raise PromptError(

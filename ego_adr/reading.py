@@ -27,6 +27,7 @@ __all__ = [
     "read_text",
     "rows_of_json",
     "table_rows",
+    "yaml_value",
 ]
 
 #: JSON that a model wrote on purpose is never nested deeper.
@@ -112,6 +113,20 @@ def mended_json(text: str) -> Any:
         return json_repair.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def yaml_value(text: str, where: str) -> Any:
+    """What a YAML text holds, by the fast parser where PyYAML was built with it.
+
+    Raises:
+        DataError: when it is none, or holds dates, numbers or nesting that are none; begins with ``where``.
+    """
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError, RecursionError) as exc:
+        raise DataError(f"{where} is no YAML: {exc}. Put the place it names right.") from exc
 
 
 def json_line(line: str, where: str) -> Mapping[str, Any]:

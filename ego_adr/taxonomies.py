@@ -12,12 +12,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ego_adr.errors import LabelError, TaxonomyError
+from ego_adr.errors import DataError, LabelError, TaxonomyError
+from ego_adr.reading import read_text, yaml_value
 from ego_adr.resources import taxonomy_folder
-from ego_adr.vocabularies import Phrases, read_yaml
+from ego_adr.vocabularies import Phrases
 
 __all__ = ["Label", "Taxonomy", "default_taxonomy", "label_key", "load_taxonomy"]
 
@@ -243,14 +243,12 @@ def _read_default(path: Path) -> Taxonomy:
 
 
 def _read(path: Path) -> Taxonomy:
+    if not path.exists():
+        raise TaxonomyError(f"there is no taxonomy file {path}.")
     try:
-        data = read_yaml(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as exc:
-        raise TaxonomyError(f"there is no taxonomy file {path}.") from exc
-    except (OSError, UnicodeDecodeError) as exc:
-        raise TaxonomyError(f"{path} cannot be read: {exc}. A taxonomy is a YAML file in UTF-8.") from exc
-    except yaml.YAMLError as exc:
-        raise TaxonomyError(f"{path} is no YAML: {exc}. Put the place it names right.") from exc
+        data = yaml_value(read_text(path), str(path))
+    except DataError as exc:
+        raise TaxonomyError(str(exc)) from exc
     return Taxonomy.from_data(data, source=str(path))
 
 

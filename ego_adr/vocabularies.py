@@ -20,9 +20,8 @@ import functools
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -32,10 +31,11 @@ from pydantic import (
     model_validator,
 )
 
-from ego_adr.errors import TaxonomyError
+from ego_adr.errors import DataError, TaxonomyError
+from ego_adr.reading import read_text, yaml_value
 from ego_adr.resources import taxonomy_folder
 
-__all__ = ["English", "Phrase", "Phrases", "english", "inflections", "phrase_pattern", "read_yaml"]
+__all__ = ["English", "Phrase", "Phrases", "english", "inflections", "phrase_pattern"]
 
 _GAP = r"(?:[\s\-]+[^\s,;:.!?()\[\]\-]+){0,6}?"
 _SPACE = r"[\s\-]+"
@@ -95,14 +95,9 @@ def english() -> English:
 @functools.lru_cache(maxsize=2)
 def _read_english(path: Path) -> English:
     try:
-        return English.model_validate(read_yaml(path.read_text(encoding="utf-8")))
-    except (OSError, yaml.YAMLError, ValidationError) as exc:
+        return English.model_validate(yaml_value(read_text(path), str(path)))
+    except (DataError, ValidationError) as exc:
         raise TaxonomyError(f"{path} cannot be read: {exc}. Reinstall ego-adr.") from exc
-
-
-def read_yaml(text: str) -> Any:
-    """YAML by the fast parser where PyYAML was built with it."""
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def inflections(verb: str, irregular: Iterable[str] = ()) -> tuple[str, ...]:

@@ -168,3 +168,17 @@ def test_a_broken_sheet_says_what_is_wrong(tmp_path: Path) -> None:
     path.write_text("pass_mark: 9\nquestions: []\n", encoding="utf-8")
     with pytest.raises(PromptError, match="at least 6"):
         read_probe_sheet(PromptLibrary(tmp_path))
+
+
+def test_a_sheet_is_read_however_it_was_saved_and_what_is_no_text_is_an_error(tmp_path: Path) -> None:
+    text = PromptLibrary().find("probe/questions.yaml").read_text(encoding="utf-8")
+    own = tmp_path / "probe" / "questions.yaml"
+    own.parent.mkdir()
+    own.write_bytes(text.encode("utf-16"))
+    library = PromptLibrary(tmp_path)
+    assert read_probe_sheet(library) == read_probe_sheet()
+    assert probe_model(ScriptedModel(right_answers), prompts=library).route == "deep"
+    for broken in (b"\xff\xfa\xc3", b"pass_mark: 2024-13-45"):
+        own.write_bytes(broken)
+        with pytest.raises(PromptError, match=r"questions\.yaml is no"):
+            read_probe_sheet(PromptLibrary(tmp_path))

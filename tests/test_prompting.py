@@ -71,7 +71,7 @@ def test_a_variable_used_but_not_declared_is_an_error_that_lists_both_sides(tmp_
     [
         ("no header at all", "no header"),
         ("---\npurpose: p\n---\n   \n", "no text"),
-        ("---\npurpose: [\n---\nx", "not YAML"),
+        ("---\npurpose: [\n---\nx", "no YAML"),
         ("---\nvariables: []\n---\nx", "purpose"),
         ("---\npurpose: p\ncolour: red\n---\nx", "colour"),
         ("---\npurpose: p\nmax_tokens: 0\n---\nx", "whole number"),
@@ -100,3 +100,25 @@ def test_a_missing_override_folder_is_an_error() -> None:
 def test_values_are_never_read_as_templates(tmp_path: Path) -> None:
     write(tmp_path, "deep/match.md", "---\npurpose: p\nvariables: [action]\n---\n{{ action }}\n")
     assert PromptLibrary(tmp_path).render("deep/match", action="{{ 1 + 1 }} <b>").text == "{{ 1 + 1 }} <b>"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_prompt_is_read_however_an_editor_saved_it(tmp_path: Path, encoding: str) -> None:
+    text = "---\r\npurpose: p\r\nvariables: [action]\r\n---\r\nWhich é? {{ action }}\r\n"
+    write(tmp_path, "deep/match.md", "").write_bytes(text.encode(encoding))
+    assert PromptLibrary(tmp_path).render("deep/match", action="cut").text.strip() == "Which é? cut"
+
+
+@pytest.mark.parametrize(
+    "header", ["purpose: 2024-13-45", "max_tokens: " + "9" * 5000, "purpose: " + "[" * 5000]
+)
+def test_a_header_that_runs_away_is_an_error_by_name(tmp_path: Path, header: str) -> None:
+    write(tmp_path, "deep/match.md", f"---\n{header}\n---\nWhich? {{{{ action }}}}\n")
+    with pytest.raises(PromptError, match=r"the header of .*match\.md is no YAML"):
+        PromptLibrary(tmp_path).file("deep/match")
+
+
+def test_a_prompt_that_is_no_text_is_an_error_by_name(tmp_path: Path) -> None:
+    write(tmp_path, "deep/match.md", "").write_bytes(b"---\npurpose: \xff\xfa\n---\nx\n")
+    with pytest.raises(PromptError, match=r"match\.md is no text in UTF-8"):
+        PromptLibrary(tmp_path).file("deep/match")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ego_adr.errors import LabelError, TaxonomyError
 from ego_adr.taxonomies import Taxonomy, default_taxonomy, label_key, load_taxonomy
@@ -213,7 +214,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     with pytest.raises(TaxonomyError, match="holds list; expected a mapping"):
         Taxonomy.load(tmp_path / "list.yaml")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00\xd8")
-    with pytest.raises(TaxonomyError, match=r"cannot be read|is no YAML"):
+    with pytest.raises(TaxonomyError, match="is no text in UTF-8"):
         Taxonomy.load(tmp_path / "bytes.yaml")
     with pytest.raises(TaxonomyError, match="cannot be read"):
         Taxonomy.load(tmp_path)
@@ -302,3 +303,22 @@ def test_every_list_of_the_language_file_can_be_searched_for() -> None:
         re.compile(english().pattern(name))
     with pytest.raises(TaxonomyError, match="no list 'nonsense'"):
         english().pattern("nonsense")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_file_is_read_however_an_editor_saved_it(tmp_path: Path, encoding: str) -> None:
+    text = yaml.safe_dump(two_labels(), allow_unicode=True)
+    path = tmp_path / "own.yaml"
+    path.write_bytes(text.replace("\n", "\r\n").encode(encoding))
+    assert Taxonomy.load(path) == Taxonomy.from_data(two_labels())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["name: 2024-13-45", "name: " + "9" * 5000, "name: " + "[" * 5000, "name: \x00", "name: [", "a: *b"],
+)
+def test_yaml_that_runs_away_is_an_error_by_name(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TaxonomyError, match=r"own\.yaml is no YAML"):
+        Taxonomy.load(path)

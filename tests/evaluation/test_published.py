@@ -118,6 +118,7 @@ def test_the_report_shows_them_too_where_they_are_asked_for(predictions: Path, t
     page = (tmp_path / "c.html").read_text(encoding="utf-8")
     figures, below = page.split('<section id="published">')
     assert "GPT-4o-mini" not in figures
+    assert 'id="confusion"' in figures
     below = below.split("</section>")[0]
     assert all(f"Table {number} of EgoErrorVQA, arXiv 2608.24134" in below for number in (4, 5, 6))
     assert below.count("<tr") == sum(1 + len(t.figures) for t in published_figures().tables)
