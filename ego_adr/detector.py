@@ -106,7 +106,8 @@ class EgoADR:
             decide=decide,
             calibrate=calibrate,
         )
-        self._judge = self._whole_judge(taxonomy, prompts, black_image) if route == "auto" else None
+        #: What is asked for whole verdicts, where the model judges steps by itself and no route is named.
+        self.judge = self._whole_judge(taxonomy, prompts, black_image) if route == "auto" else None
         self._black_image = black_image
         self._batch_size = batch_size
         self.progress = progress
@@ -158,8 +159,8 @@ class EgoADR:
                 raise InputError(f"detect_many takes Query values, not {type(query).__name__}.")
         if not queries:
             return []
-        if self._judge is not None:
-            found: list[Detection] = self._judge.detect_many(queries)
+        if self.judge is not None:
+            found: list[Detection] = self.judge.detect_many(queries)
             return found
         name, reason = self.choose_route()
         cases = [Case(query=query) for query in queries]
@@ -201,7 +202,7 @@ class EgoADR:
         """The route that will be taken, and why."""
         if self.route != "auto":
             return self.route, "asked for"
-        if self._judge is not None:
+        if self.judge is not None:
             return "agent", "it judges steps as a whole"
         found = self.probe()
         return found.route, f"probe: {found.reason}"

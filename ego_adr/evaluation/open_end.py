@@ -49,7 +49,8 @@ class OpenEndAnswerer:
         self.taxonomy = detector.taxonomy
         self.prompts = detector.prompts
         self.route, self._reason = detector.choose_route()
-        if self.route not in OPEN_END_ROUTES:
+        self._whole = None if detector.judge is None else detector.judge.answerer(samples)
+        if self._whole is None and self.route not in OPEN_END_ROUTES:
             raise DataError(
                 f"the route {self.route!r} answers no open-end question; these do: {', '.join(OPEN_END_ROUTES)}."
             )
@@ -65,6 +66,9 @@ class OpenEndAnswerer:
 
     def detect_many(self, queries: Sequence[Query]) -> list[Detection]:
         """One detection a query, with the answer as its evidence."""
+        if self._whole is not None:
+            found: list[Detection] = self._whole.detect_many(queries)
+            return found
         cases = [Case(query=query) for query in queries]
         asker = Asker(self._load, progress=self._detector.progress)
         kit = Kit(self.model, self.bank_model, self.prompts, self.taxonomy, asker, self.settings)

@@ -188,6 +188,24 @@ def test_a_named_route_sends_our_prompts_to_the_agent(stranger: Stranger, video_
     assert kinds == ["text", "file", "file"]
 
 
+def test_an_agent_can_stand_before_another(serve_model: Any, stranger: Stranger, video_root: Path) -> None:
+    """`ego-adr serve -m a2a:...`: labels and sentences both come from the agent behind."""
+    from ego_adr.benchmarks.samples import Sample, Shown
+
+    def answer(body: dict[str, Any]) -> Any:
+        text = body["params"]["message"]["parts"][0]["text"]
+        return message("Wrong order" if "Current Step" in text else "A red cube.")
+
+    stranger.result = answer
+    running = serve_model(f"a2a:{stranger.url}", route="auto")
+    agent = load_agent(f"a2a:{running.url}")
+    assert agent.detect_many([query("good/clip.mp4")])[0].label == "Wrong order"
+    shown = Shown("good/clip.mp4", 0.0, 1.5, "Wash it.", "Wash it", question="What is on the table?")
+    sample = Sample(id="1", dataset="d", group="g", shown=shown)
+    (found,) = agent.answerer([sample]).detect_many([sample.query()])
+    assert found.evidence == ("A red cube.",)
+
+
 def test_switches_that_an_agent_cannot_be_told_are_refused(stranger: Stranger) -> None:
     with pytest.raises(InputError, match="frames, narrate, black_image cannot be set from here"):
         EgoADR(f"a2a:{stranger.url}", frames=4, narrate=False, black_image=True)
