@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from ego_adr.errors import InputError, ModelError, ProcedureError
+from ego_adr.errors import InputError, ModelError, ProcedureError, ServerError
 from ego_adr.models.base import VideoLLM
 from ego_adr.models.cached import CachedModel
 from ego_adr.models.registry import load_model
@@ -107,7 +107,10 @@ class EgoADR:
             calibrate=calibrate,
         )
         #: What is asked for whole verdicts, where the model judges steps by itself and no route is named.
-        self.judge = self._whole_judge(taxonomy, prompts, black_image) if route == "auto" else None
+        self.judge: Any = None
+        if route == "auto" and hasattr(self.model, "judging"):
+            self.judge = self._whole_judge(None if taxonomy is None else self.taxonomy, prompts, black_image)
+            self.taxonomy = self.judge.taxonomy
         self._black_image = black_image
         self._batch_size = batch_size
         self.progress = progress
@@ -116,7 +119,17 @@ class EgoADR:
     def probe(self) -> ProbeResult:
         """The model's probe, asked once (and kept on disk for models with a fingerprint)."""
         if self._probe is None:
-            self._probe = probe_model(self.model, prompts=self.prompts, cache_folder=self.cache)
+            try:
+                self._probe = probe_model(self.model, prompts=self.prompts, cache_folder=self.cache)
+            except ServerError:
+                raise
+            except ModelError as exc:
+                if self.judge is None:
+                    raise
+                raise ModelError(
+                    f"{self.model.name} judges steps as a whole and does not answer the probe's questions; it needs none: "
+                    f"`ego-adr detect` and `evaluate` ask it as it is. ({exc})"
+                ) from exc
         return self._probe
 
     def detect(
@@ -217,12 +230,13 @@ class EgoADR:
         return Kit(self.model, self.bank_model, self.prompts, self.taxonomy, asker, self.settings)
 
     def _whole_judge(
-        self, taxonomy: Any, prompts: str | PathLike[str] | None, black_image: bool
-    ) -> Any | None:
-        """What judges whole steps by itself, where the model is such a one: its route is its own affair."""
-        judging = getattr(self.model, "judging", None)
-        if judging is None:
-            return None
+        self, taxonomy: Taxonomy | None, prompts: str | PathLike[str] | None, black_image: bool
+    ) -> Any:
+        """What is asked of a model that judges whole steps by itself: its route is its own affair.
+
+        Raises:
+            InputError: switches that it cannot be told.
+        """
         changed = [name for name, value in vars(self.settings).items() if value != getattr(Settings(), name)]
         changed += ["black_image"] if black_image else []
         changed += ["bank_model"] if self.bank_model is not None else []
@@ -231,7 +245,8 @@ class EgoADR:
                 f"{self.model.name} judges steps as a whole, in its own way: {', '.join(changed)} cannot be set from here. "
                 "Leave that out, or name a route (deep, shallow, single-pass, cot) to send it this library's prompts."
             )
-        return judging(taxonomy=taxonomy, prompts=prompts)
+        model: Any = self.model
+        return model.judging(taxonomy=taxonomy, prompts=prompts)
 
     def _load(self, case: Case) -> FrameSequence:
         from ego_adr.video import sample_clip

@@ -196,9 +196,9 @@ def _read(name: str, path: Path) -> PromptFile:
             f"{path} has no header: begin it with '---', purpose, variables, max_tokens and '---'."
         )
     try:
-        header = yaml_value("\n".join(lines[1:closing]), f"the header of {path}") or {}
+        header = yaml_value("\n".join(lines[1:closing]), str(path)) or {}
     except DataError as exc:
-        raise PromptError(str(exc)) from exc
+        raise PromptError(f"the header of {path} is not YAML: {exc.__cause__}.") from exc
     if not isinstance(header, dict) or set(header) - _HEADER_KEYS or "purpose" not in header:
         got = ", ".join(map(str, header)) if isinstance(header, dict) else type(header).__name__
         raise PromptError(

@@ -83,7 +83,7 @@ def read_text(path: str | PathLike[str]) -> str:
 
 
 def _no_text(path: str | PathLike[str], exc: UnicodeDecodeError) -> DataError:
-    return DataError(f"{path} is no text in UTF-8 ({exc}). Save it as UTF-8.")
+    return DataError(f"{path} cannot be read: it is no text in UTF-8 ({exc}). Save it as UTF-8.")
 
 
 def json_value(text: str, where: str) -> Any:

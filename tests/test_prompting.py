@@ -71,7 +71,7 @@ def test_a_variable_used_but_not_declared_is_an_error_that_lists_both_sides(tmp_
     [
         ("no header at all", "no header"),
         ("---\npurpose: p\n---\n   \n", "no text"),
-        ("---\npurpose: [\n---\nx", "no YAML"),
+        ("---\npurpose: [\n---\nx", "not YAML"),
         ("---\nvariables: []\n---\nx", "purpose"),
         ("---\npurpose: p\ncolour: red\n---\nx", "colour"),
         ("---\npurpose: p\nmax_tokens: 0\n---\nx", "whole number"),
@@ -114,11 +114,11 @@ def test_a_prompt_is_read_however_an_editor_saved_it(tmp_path: Path, encoding: s
 )
 def test_a_header_that_runs_away_is_an_error_by_name(tmp_path: Path, header: str) -> None:
     write(tmp_path, "deep/match.md", f"---\n{header}\n---\nWhich? {{{{ action }}}}\n")
-    with pytest.raises(PromptError, match=r"the header of .*match\.md is no YAML"):
+    with pytest.raises(PromptError, match=r"the header of .*match\.md is not YAML"):
         PromptLibrary(tmp_path).file("deep/match")
 
 
 def test_a_prompt_that_is_no_text_is_an_error_by_name(tmp_path: Path) -> None:
     write(tmp_path, "deep/match.md", "").write_bytes(b"---\npurpose: \xff\xfa\n---\nx\n")
-    with pytest.raises(PromptError, match=r"match\.md is no text in UTF-8"):
+    with pytest.raises(PromptError, match=r"match\.md cannot be read: it is no text in UTF-8"):
         PromptLibrary(tmp_path).file("deep/match")

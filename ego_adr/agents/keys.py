@@ -102,9 +102,9 @@ class ClientKey:
         if self._beyond:
             return f"Its card asks for {self._beyond}, which ego-adr does not send."
         if not self._variable:
-            return "It wants a key, and none is sent by this program."
+            return "It wants a login, and this program sends no key."
         if not self._key:
-            return f"It wants a key: set the environment variable {self._variable}."
+            return f"It wants a login: set its key in the environment variable {self._variable}."
         if not self._is_ours(url):
             there = urlsplit(url)
             return (

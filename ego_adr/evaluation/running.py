@@ -116,7 +116,7 @@ def run_plans(
 
 def _detector(model: Any, options: dict[str, Any], questions: Sequence[Sample] | None) -> Any:
     """What is asked: a model on a route, or an agent as a whole (it has a route of its own)."""
-    if hasattr(model, "answerer"):
+    if hasattr(model, "judging"):
         kept = {name: options[name] for name in ("taxonomy", "prompts") if options.get(name) is not None}
         options.clear()
         options.update(kept)

@@ -21,8 +21,9 @@ class VideoLLM(Protocol):
     Optional attributes a backend may have: ``fingerprint`` (str: changes whenever its answers could),
     ``batch_size`` (int: how many requests it likes at once), ``prompts`` (path of a folder of prompt
     overrides that came with the checkpoint), ``notice`` (str: what users of it should know; every result repeats it),
-    ``judging(taxonomy=..., prompts=...)`` (of models that judge whole steps themselves, such as agents: something with
-    the ``detect_many`` of `ego_adr.EgoADR`, which is asked where the route is ``auto``).
+    ``judging(taxonomy=..., prompts=...)`` (of models that judge whole steps themselves, such as agents). It returns what
+    is asked where the route is ``auto``: something with a ``taxonomy``, the ``detect_many`` of `ego_adr.EgoADR`, and
+    ``answerer(samples)`` for open-end questions.
     """
 
     @property

@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 from ego_adr import EgoADR, ScriptedModel
 from ego_adr.agents.client import load_agent
 from ego_adr.cli import app
-from ego_adr.errors import InputError, ServerError
+from ego_adr.errors import InputError, ModelError, ServerError
+from ego_adr.taxonomies import load_taxonomy
 from ego_adr.types import Clip, Frame, Query, Reply, Request
 
 
@@ -178,6 +179,26 @@ def test_an_agent_is_asked_for_the_labels_of_ones_own_taxonomy(stranger: Strange
     assert (found.label, found.taxonomy, found.is_error) == ("Spilled", "own", True)
     sent = stranger.bodies[-1]["params"]["message"]["parts"][0]["text"]
     assert "Of correct,Spilled, which? Pour it Pour it." in sent
+    assert detector.taxonomy == load_taxonomy(own)
+    assert EgoADR(load_agent(f"a2a:{stranger.url}", taxonomy=own)).taxonomy == load_taxonomy(own)
+
+
+def test_a_run_of_an_agent_keeps_the_labels_of_ones_own_taxonomy(stranger: Stranger, tmp_path: Path) -> None:
+    from ego_adr.benchmarks.samples import Sample, Shown, Truth
+    from ego_adr.evaluation.running import RunPlan, run_plans
+
+    kept = [label for label in load_taxonomy().labels if label.name in ("correct", "Omission")]
+    own = load_taxonomy().model_copy(update={"name": "two", "labels": tuple(kept), "narration_priority": ()})
+    sample = Sample(
+        "1", "d", "g", Shown("v.mp4", 0.0, 1.5, "Wash it.", "Wash it"), truth=Truth(("Omission",))
+    )
+    stranger.result = lambda body: message("Omission")
+    plan = RunPlan("a", f"a2a:{stranger.url}", {"route": "auto", "taxonomy": own, "frames": 8})
+    (result,) = run_plans([plan], [sample], tmp_path)
+    assert result.statuses["ok"] == 1
+    sent = stranger.bodies[-1]["params"]["message"]["parts"][0]["text"]
+    assert "- Omission:" in sent
+    assert "Wrong order" not in sent
 
 
 def test_a_named_route_sends_our_prompts_to_the_agent(stranger: Stranger, video_root: Path) -> None:
@@ -204,6 +225,12 @@ def test_an_agent_can_stand_before_another(serve_model: Any, stranger: Stranger,
     sample = Sample(id="1", dataset="d", group="g", shown=shown)
     (found,) = agent.answerer([sample]).detect_many([sample.query()])
     assert found.evidence == ("A red cube.",)
+
+
+def test_the_probe_says_that_an_agent_needs_none(serve_model: Any) -> None:
+    running = serve_model(ScriptedModel(lambda r: "correct"))
+    with pytest.raises(ModelError, match=r"does not answer the probe's questions; it needs none"):
+        EgoADR(f"a2a:{running.url}").probe()
 
 
 def test_switches_that_an_agent_cannot_be_told_are_refused(stranger: Stranger) -> None:
@@ -370,11 +397,7 @@ def test_a_task_that_is_still_at_work_is_asked_for_until_it_is_done(stranger: St
         ((502, b""), "agent unreachable", "HTTP 502"),
         ((503, b""), "busy", "HTTP 503"),
         ((504, b"gateway"), "timeout", "HTTP 504: 'gateway'"),
-        (
-            (401, {"detail": "who?"}),
-            "agent refused",
-            "It wants a key: set the environment variable EGO_ADR_A2A_KEY",
-        ),
+        ((401, {"detail": "who?"}), "agent refused", "wants a login"),
         ((404, {}), "agent refused", "HTTP 404"),
         ((200, b"<html>hello</html>"), "agent", "no JSON: '<html>hello</html>'"),
     ],

@@ -106,7 +106,7 @@ def test_our_agent_with_a_key_answers_our_client_with_it_and_nobody_else(
     failure = ask(url).failure
     assert failure is not None
     assert failure.cause == "agent refused"
-    assert f"set the environment variable {CLIENT_KEY}" in failure.message
+    assert f"in the environment variable {CLIENT_KEY}" in failure.message
     monkeypatch.setenv(CLIENT_KEY, "another")
     failure = ask(url).failure
     assert failure is not None
@@ -163,6 +163,7 @@ def test_the_card_of_either_version_says_that_a_key_is_wanted(
         card = httpx.get(url + CARD).json()
         assert card["securitySchemes"]["key"]["httpAuthSecurityScheme"]["scheme"] == "bearer"
         assert card["securityRequirements"] == [{"schemes": {"key": {}}}]
+        assert (card["securitySchemes"]["key"]["type"], card["security"]) == ("http", [{"key": []}])
         assert KEY not in json.dumps(card)
         assert httpx.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "message/send"}).status_code == 401
 
@@ -203,7 +204,7 @@ def test_a_card_behind_the_key_is_fetched_with_it(locked: Any, monkeypatch: pyte
     agent = locked()
     agent.card_open = False
     agent.opens = lambda headers: headers.get("Authorization") == f"Bearer {KEY}"
-    with pytest.raises(ServerError, match=f"401 .*card.*set the environment variable {CLIENT_KEY}"):
+    with pytest.raises(ServerError, match=f"401 .*card.*in the environment variable {CLIENT_KEY}"):
         load_agent(f"a2a:{agent.url}")
     monkeypatch.setenv(CLIENT_KEY, KEY)
     assert ask(agent.url).label == "correct"
@@ -297,4 +298,5 @@ def test_serve_says_who_is_answered(
     done = CliRunner().invoke(app, ["serve", "--video-root", str(tmp_path), "--host", host])
     assert done.exit_code == 0, done.output
     assert said in " ".join(done.output.split())
+    assert ("can reach it" in done.output) == (host == "0.0.0.0" and not key)
     assert KEY not in done.output
